@@ -184,8 +184,8 @@ def test_only_so_many_proofs_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(proofs, "PROOFS_MAX", 2)
     made: list[str] = []
 
-    def prove(reading: Reading) -> Proof:
-        made.append(reading.checked().metadata.name)
+    def prove(proved: Playbook) -> Proof:
+        made.append(proved.metadata.name)
         return Proof("sound", (), 1)
 
     monkeypatch.setattr(proofs, "prove", prove)

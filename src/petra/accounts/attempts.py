@@ -51,6 +51,20 @@ class Attempts:
         while len(self._seen) > REMEMBERED_MAX:
             self._seen.popitem(last=False)
 
+    def count_address(self, address: str) -> None:
+        """Count somebody from an address who says no name yet.
+
+        Raises:
+            TooManyError: there were too many.
+        """
+        now = self._clock.monotonic()
+        times = self._recent(("elsewhere", address), now)
+        if len(times) >= PER_ADDRESS:
+            raise TooManyError(times[0] + WINDOW_S - now)
+        times.append(now)
+        while len(self._seen) > REMEMBERED_MAX:
+            self._seen.popitem(last=False)
+
     def succeeded(self, account: str) -> None:
         """Forget the attempts on an account: its user is in."""
         self._seen.pop(("account", account), None)

@@ -6,6 +6,7 @@ Rule 2: what was disabled, revoked, or ran out lets nobody in, from the next req
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from typing import Final, TypeVar
 
@@ -17,6 +18,7 @@ from petra.accounts.rows import (
     Namespace,
     Session,
     User,
+    Vouched,
     read_grants,
     user_name,
 )
@@ -43,7 +45,7 @@ TOKEN_S_MAX: Final = 10 * 365 * 86_400.0
 USED_S: Final = 60.0
 """So often, at most, it is written down that a token was used."""
 TRIES: Final = 20
-R = TypeVar("R", User, ApiToken, Session, Namespace)
+R = TypeVar("R", User, ApiToken, Session, Namespace, Vouched)
 
 
 class UnknownAccountError(PetraError):
@@ -124,6 +126,41 @@ class Register:
         await self._add("token", key, made)  # where it is there already, it stays as it is
         account = await self._accounts.account("token", key)
         return account is not None and _read(account, ApiToken).revoked is None
+
+    async def vouched_for(
+        self, issuer: str, subject: str, named: str, grants: tuple[Grant, ...]
+    ) -> User | None:
+        """Return the user that somebody is whom a provider vouches for, with the roles that they have now; None: disabled.
+
+        Who comes for the first time gets a name that nobody has, as near as can be to the one they have there.
+        """
+        key = digest(f"{issuer}\n{subject}")
+        for _ in range(TRIES):
+            known = await self._accounts.account("vouched", key)
+            if known is None:
+                name = await self._free_name(named, key)
+                made = User(name=name, grants=grants, issuer=issuer, created=self._clock.now())
+                if await self._add("user", name, made) and not await self._add(
+                    "vouched", key, Vouched(name)
+                ):
+                    await self._accounts.forget(
+                        "user", name
+                    )  # they came twice at once, and are known by now
+                continue
+            account = await self._accounts.account("user", _read(known, Vouched).user)
+            user = _read(account, User) if account is not None else None
+            if account is None or user is None or user.disabled:
+                return None
+            now = msgspec.structs.replace(user, grants=grants)
+            if now == user or await self._keep(account, now):
+                return now
+        raise UsageError(f"'{named[:100]}' is being changed by others; try again")
+
+    async def _free_name(self, named: str, key: str) -> str:
+        near = re.sub(r"[^a-z0-9._@+-]+", "-", named.lower()).strip("._@+-")[:60] or "user"
+        if near != login_name() and await self.user(near) is None:
+            return near
+        return f"{near}-{key[:8]}"
 
     # Sessions
 
@@ -221,8 +258,13 @@ class Register:
                 _must_administer(who, grants)
                 user = msgspec.structs.replace(user, grants=grants)
             if hashed is not None:
-                if user.service:
-                    raise UsageError("a service account has tokens, and no password")
+                if user.service or user.issuer:
+                    which = (
+                        "a service account has tokens"
+                        if user.service
+                        else f"'{name}' logs in at {user.issuer}"
+                    )
+                    raise UsageError(f"{which}, and no password")
                 user = msgspec.structs.replace(user, password=hashed)
             if disabled is not None:
                 user = msgspec.structs.replace(user, disabled=disabled)

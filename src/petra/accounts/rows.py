@@ -31,6 +31,8 @@ class User(msgspec.Struct, frozen=True, kw_only=True):
     password: str = ""
     created: float = 0.0
     sessions_since: float = 0.0
+    issuer: str = ""
+    """Who vouches for it, if that is a provider: then its roles are those of its groups there."""
 
 
 class ApiToken(msgspec.Struct, frozen=True, kw_only=True):
@@ -57,6 +59,12 @@ class Session(msgspec.Struct, frozen=True, kw_only=True):
     created: float
     until: float
     address: str = ""
+
+
+class Vouched(msgspec.Struct, frozen=True):
+    """Which user somebody is whom a provider knows."""
+
+    user: str
 
 
 class Namespace(msgspec.Struct, frozen=True, kw_only=True):

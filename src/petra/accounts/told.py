@@ -19,7 +19,7 @@ def user_data(one: User) -> dict[str, Any]:
     """Return what is shown of a user."""
     return {
         "name": one.name, "kind": "service" if one.service else "user", "roles": [str(grant) for grant in one.grants],
-        "act_as": one.act_as, "disabled": one.disabled, "created": moment(one.created),
+        "act_as": one.act_as, "disabled": one.disabled, "created": moment(one.created), "issuer": one.issuer,
     }  # fmt: skip
 
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import click
 
+from petra.cli.documents import checked_documents, document_in
 from petra.cli.files import library_option
 from petra.cli.home import act, called, look, request_id, writing
 from petra.cli.output import as_json, count, print_json, tell
@@ -44,52 +45,61 @@ def command(
     allow_unsound: bool,
     library: tuple[Path, ...],
 ) -> None:
-    """Store playbooks in the home: 'kind: playbook' finds them there, from any folder.
+    """Store playbooks in the home: 'kind: playbook' finds them there, from any folder; schedules begin to run.
 
     A playbook that is applied again with another text is a new version; the one applied last is the current one.
     What has been started keeps the version it was started with. Nothing is stored if one of them has errors.
     """
-    files = list(_files(paths))
+    schedules = checked_documents(paths, output)
+    files = list(_files(paths, others=bool(schedules)))
     shelves = [*library, *_dirs(paths)]
     books = {
         file: checked(file, output, home=home, allow_unsound=allow_unsound, library=shelves).reading.checked()
         for file in files
     }  # fmt: skip
     _refuse_twins(books)
-    given = Apply(
-        id=request_id(), execution="", playbooks=[to_yaml(book) for book in books.values()],
-        allow_unsound=allow_unsound,
-    )  # fmt: skip
+    done = _applied(home, list(books.values()), allow_unsound=allow_unsound) if books else []
+    if schedules:
+        from petra.cli.schedule import applied  # noqa: PLC0415 - most have none
+
+        done += applied(home, schedules)
+    if output == "json":
+        print_json({"applied": done})
+        return
+    for one in done:
+        mark = "· unchanged" if one["unchanged"] else click.style("✓ applied", fg="green")
+        tell(f"{mark}  {_named(one['path'], one['version'])}  {one['digest'][:_DIGEST]}")
+
+
+def _applied(home: Path, books: list[Playbook], *, allow_unsound: bool) -> list[dict[str, Any]]:
+    """Store playbooks; return what became of each."""
+    texts = [to_yaml(book) for book in books]
+    given = Apply(id=request_id(), execution="", playbooks=texts, allow_unsound=allow_unsound)
 
     async def here(store: Store) -> Reply:
         catalogue = Catalogue(store, SystemClock())
-        done = [applied_data(await catalogue.apply(book)) for book in books.values()]
-        return Reply(result={"applied": done})
+        return Reply(result={"applied": [applied_data(await catalogue.apply(x)) for x in books]})
 
     reply = act(home, lambda: writing(home, here, lambda: called(home, given)))
     if reply.error or reply.result is None:
         raise UsageError(reply.error)
-    if output == "json":
-        print_json(reply.result)
-        return
-    for one in reply.result["applied"]:
-        mark = "· unchanged" if one["unchanged"] else click.style("✓ applied", fg="green")
-        tell(f"{mark}  {_named(one['path'], one['version'])}  {one['digest'][:_DIGEST]}")
+    return list(reply.result["applied"])
 
 
 def _dirs(paths: Iterable[str]) -> list[Path]:
     return [Path(path) for path in paths if Path(path).is_dir()]
 
 
-def _files(paths: tuple[str, ...]) -> Iterable[Path]:
+def _files(paths: tuple[str, ...], *, others: bool) -> Iterable[Path]:
     """Yield the files that are meant: files as given, and of folders those that hold playbooks."""
     for given in paths:
         path = Path(given)
         if not path.is_dir():
-            yield path
+            if document_in(path) is None:
+                yield path
             continue
         found = [head.file for head in Library(shelves=[path]).heads()]
-        if not found:
+        if not found and not others:
             raise click.UsageError(f"there is no playbook in {given}; they end in .yaml or .yml")
         yield from found
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from petra.cli.documents import checked_in as document_in
 from petra.cli.files import library_option, load, playbook_files
 from petra.cli.output import as_json, count, print_json, print_problem, tell
 from petra.library import Library, beside, calls, gather, missing
@@ -91,14 +92,19 @@ def command(
     begin = perf_counter()
     files = [path for path in playbook_files(paths) if path.suffix != ".pnml"]
     libraries = {path.parent: beside(path, library) for path in files}
-    playbooks = [check_file(path, effort, home, libraries[path.parent]) for path in files]
+    playbooks = [
+        CheckedFile(held, None, 0.0)
+        if (held := document_in(path, libraries[path.parent], home)) is not None
+        else check_file(path, effort, home, libraries[path.parent])
+        for path in files
+    ]
     playbooks += broken_callees(playbooks, library, effort)
     nets = _judge_nets(paths, final, effort)
     if not playbooks and not nets:
         raise click.UsageError(
             f"no playbook in {', '.join(paths)}; they end in .yaml or .yml, and nets in .pnml"
         )
-    failed = any(_fails(problem, strict=strict) for one in playbooks for problem in one.problems)
+    failed = any(strict or x.severity == "error" for one in playbooks for x in one.problems)
     if output == "json":
         print_json({"files": [*map(_as_data, playbooks), *map(_net_as_data, nets)]})
     else:
@@ -194,22 +200,15 @@ def _judge_nets(paths: tuple[str, ...], final: Path | None, effort: float) -> li
     return [judge(path, final, budget_of(effort)) for path in net_files(paths)]
 
 
-def _fails(problem: Problem, *, strict: bool) -> bool:
-    return strict or problem.severity == "error"
-
-
 # JSON
 
 
 def _as_data(checked: CheckedFile) -> dict[str, Any]:
-    found: dict[str, Any] = {
-        "file": checked.name,
-        "problems": [problem_data(problem) for problem in checked.problems],
-    }
+    problems = [problem_data(problem) for problem in checked.problems]
+    found: dict[str, Any] = {"file": checked.name, "problems": problems}
     if checked.proof is not None:
         proof = checked.proof
-        notes = [proof.note] if proof.note else []
-        notes += ["sound if guards allow"] if proof.gated else []
+        notes = [*filter(None, [proof.note, "sound if guards allow" if proof.gated else ""])]
         found["soundness"] = _soundness(
             proof.verdict, proof.states, checked.milliseconds, proof.counterexample, notes
         )

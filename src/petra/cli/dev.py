@@ -10,18 +10,21 @@ from pathlib import Path
 
 import click
 
+from petra.cli.documents import document_in
 from petra.cli.output import as_json, tell
 from petra.cli.place import folder_option
 from petra.cli.serve import Serving, serve
+from petra.desk.schedules import Schedules
 from petra.embedded import Home, read_file
 from petra.errors import PetraError, UsageError
 from petra.library import files_of
+from petra.playbook.documents import DocumentReading
 from petra.playbook.yaml12 import TEXT_BYTES_MAX
 
 LOOK_S = 0.5
 """How often it looks whether a file has changed."""
 _SHOWN_LINES = 12
-_KIND = re.compile(rb"""\bkind["']?\s*:\s*["']?Playbook\b""")
+_KIND = re.compile(rb"""\bkind["']?\s*:\s*["']?(Playbook|Schedule)\b""")
 
 Stamp = tuple[int, int]
 
@@ -35,7 +38,7 @@ Stamp = tuple[int, int]
 @folder_option
 @as_json
 def command(folder: Path, port: int, home: Path, output: str, *, opens: bool) -> None:
-    """Serve a folder of playbooks on this machine: each is applied, and again when its file changes."""
+    """Serve a folder of playbooks on this machine: each is applied, schedules too, and again when its file changes."""
     if not folder.is_dir():
         raise UsageError(f"{folder} is no folder; give the one that your playbooks are in")
 
@@ -56,9 +59,13 @@ async def keep_applied(local: Home, folder: Path, told: Callable[[str], object])
         except OSError as error:  # the folder may be moved and come back
             told(f"{folder} cannot be read: {error.strerror}")
             now = {}
-        for file in [file for file, stamp in now.items() if known.get(file) != stamp]:
-            if await asyncio.to_thread(is_playbook, file):
-                told(await _applied(local, folder, file))
+        changed = [file for file, stamp in now.items() if known.get(file) != stamp]
+        meant = [file for file in changed if await asyncio.to_thread(is_document, file)]
+        held = {file: await asyncio.to_thread(document_in, file) for file in meant}
+        for file in sorted(
+            meant, key=lambda file: held[file] is not None
+        ):  # what they start is there by then
+            told(await _applied(local, folder, file, held[file]))
         for file in known.keys() - now.keys():
             told(f"· {file.relative_to(folder)} is gone; what was applied of it stays")
         known = now
@@ -77,8 +84,8 @@ def stamps(folder: Path) -> dict[Path, Stamp]:
     return found
 
 
-def is_playbook(file: Path) -> bool:
-    """Tell whether a file is meant to hold a playbook, however wrong it may be."""
+def is_document(file: Path) -> bool:
+    """Tell whether a file is meant to hold a playbook or a schedule, however wrong it may be."""
     try:
         with file.open("rb") as opened:
             return _KIND.search(opened.read(TEXT_BYTES_MAX)) is not None
@@ -86,12 +93,17 @@ def is_playbook(file: Path) -> bool:
         return False  # it went while we looked
 
 
-async def _applied(local: Home, folder: Path, file: Path) -> str:
+async def _applied(
+    local: Home, folder: Path, file: Path, held: DocumentReading | None = None
+) -> str:
     """Apply a file; return what is said of that."""
     name = file.relative_to(folder)
     try:
-        playbook = await asyncio.to_thread(read_file, file)
-        [done] = await local.desk.apply(local.who, [playbook])
+        if held is not None:
+            done = await Schedules(local.engine).apply(local.who, held.checked())
+        else:
+            playbook = await asyncio.to_thread(read_file, file)
+            [done] = await local.desk.apply(local.who, [playbook])
     except (PetraError, OSError) as error:
         lines = str(error).splitlines()
         more = [f"  … {len(lines) - _SHOWN_LINES} more lines"] if len(lines) > _SHOWN_LINES else []

@@ -41,6 +41,7 @@ from petra.errors import ObjectError, UnreadableError, UsageError
 from petra.kernel import Record
 from petra.kernel.events import StepFailed
 from petra.objects import is_reference, read_reference
+from petra.own_labels import scheduled_by
 from petra.references import look_through, objects_of, walk
 from petra.store.base import Store
 from petra.store.rows import ExecutionFilter
@@ -73,6 +74,7 @@ def get(execution: str, home: Path, output: str) -> None:
                 "work_items": result.work_items,
                 "forked_from": origin,
                 "forks": forks,
+                "schedule": scheduled_by(state.labels),
             }
         )
         return

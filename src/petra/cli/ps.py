@@ -17,6 +17,7 @@ from petra.cli.labels import which_options
 from petra.cli.marks import status_text
 from petra.cli.output import as_json, print_json, tell, width
 from petra.cli.place import home_option, store_of
+from petra.own_labels import scheduled_by
 from petra.store.rows import ExecutionFilter
 
 _NAME_MAX = 18
@@ -45,7 +46,9 @@ def command(
 
     rows, now = asyncio.run(_found(home, wanted, limit))
     if output == "json":
-        print_json([msgspec.to_builtins(row) for row in rows])
+        print_json(
+            [{**msgspec.to_builtins(row), "schedule": scheduled_by(row.labels)} for row in rows]
+        )
         return
     for row in rows:
         tell(_listed(row, now))

@@ -1,4 +1,4 @@
-"""``petra schema``: the JSON Schema of playbooks and of test files."""
+"""``petra schema``: the JSON Schema of playbooks, of test files and of schedules."""
 
 from __future__ import annotations
 
@@ -8,13 +8,15 @@ from petra.cli.output import print_json
 
 
 @click.command("schema")
-@click.argument("what", type=click.Choice(["playbook", "test"]), default="playbook")
+@click.argument("what", type=click.Choice(["playbook", "test", "schedule"]), default="playbook")
 def command(what: str) -> None:
-    """Print the JSON Schema of playbooks, or of test files, for editors.
+    """Print the JSON Schema of playbooks, of test files, or of schedules, for editors.
 
     Write it to a file and put '# yaml-language-server: $schema=FILE' at the head of a playbook.
     """
-    if what == "test":
+    if what == "schedule":
+        from petra.playbook.schedule import schedule_schema as json_schema  # noqa: PLC0415 - see below
+    elif what == "test":
         from petra.testing.words import json_schema  # noqa: PLC0415 - only for test files
     else:
         from petra.playbook.schema import json_schema  # noqa: PLC0415 - see above

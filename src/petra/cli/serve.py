@@ -15,6 +15,7 @@ from typing import Any
 import click
 
 from petra import __version__, event_loop
+from petra.accounts.oidc_settings import OidcSettings, read_roles, settled
 from petra.cli.output import as_json, print_text, tell
 from petra.cli.place import folder_option
 from petra.embedded import Home
@@ -53,6 +54,32 @@ from petra.store.errors import HeldError
 @click.option(
     "--grace", type=click.FloatRange(0), default=30.0, show_default=True, help="Seconds to finish what was begun."
 )  # fmt: skip
+@click.option(
+    "--config",
+    type=click.Path(path_type=Path),
+    help="A file of settings (TOML), with the table [oidc].",
+)
+@click.option(
+    "--oidc-issuer",
+    default="",
+    metavar="URL",
+    help="A provider that people log in at (OpenID Connect).",
+)
+@click.option(
+    "--oidc-client-id", default="", metavar="ID", help="What the provider calls this server."
+)
+@click.option(
+    "--oidc-secret-file", default="", metavar="FILE", help="A file with what proves to it who we are, instead of PETRA_OIDC_SECRET."
+)  # fmt: skip
+@click.option(
+    "--oidc-groups-claim",
+    default="",
+    metavar="NAME",
+    help="Where the provider says the groups of somebody: groups.",
+)
+@click.option(
+    "--oidc-role", multiple=True, metavar="GROUP=ROLE@NAMESPACE", help="A role that those have who are in a group there."
+)  # fmt: skip
 @folder_option
 @as_json
 def command(
@@ -67,6 +94,12 @@ def command(
     workers: int,
     lease: float,
     grace: float,
+    config: Path | None,
+    oidc_issuer: str,
+    oidc_client_id: str,
+    oidc_secret_file: str,
+    oidc_groups_claim: str,
+    oidc_role: tuple[str, ...],
     home: Path,
     output: str,
 ) -> None:
@@ -83,8 +116,15 @@ def command(
             how=how,
             tls=(tls_cert, tls_key),
             proxies=behind_proxy,
+            oidc=settled(
+                config,
+                {
+                    "issuer": oidc_issuer, "client_id": oidc_client_id, "client_secret_file": oidc_secret_file,
+                    "groups_claim": oidc_groups_claim, "roles": read_roles(oidc_role),
+                },
+            ),
         )
-    )
+    )  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,6 +139,7 @@ class Serving:
     grace_s: float = 30.0
     tls: tuple[Path | None, Path | None] = (None, None)
     proxies: tuple[str, ...] = ()
+    oidc: OidcSettings | None = None
     quiet: bool = False
     """Whether to say nothing of it: standard output is for somebody else."""
     how: Mapping[str, Any] = field(default_factory=dict)
@@ -129,7 +170,11 @@ async def serve_until(wanted: Serving, ended: asyncio.Event) -> None:
     """Serve until something ends it, or a signal does."""
     # the framework is for servers only
     from petra.accounts import Register  # noqa: PLC0415
+    from petra.accounts.oidc import Oidc  # noqa: PLC0415
     from petra.server import Identity, Reach, Service, networks, serving  # noqa: PLC0415
+    from petra.server.json_logs import set_up_logs  # noqa: PLC0415
+
+    set_up_logs()
 
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
@@ -141,6 +186,11 @@ async def serve_until(wanted: Serving, ended: asyncio.Event) -> None:
         identity = Identity(home, register, local.clock)
         is_open = await identity.open()
         service = Service(local.desk, identity, local.clock, home, __version__, prefix)
+        if wanted.oidc is not None:
+            secret = wanted.oidc.secret(dict(os.environ))
+            service.oidc = Oidc(
+                wanted.oidc, secret, register, local.engine.store.accounts, local.clock
+            )
         service.safe = Folder(home).safe(local.engine.store, local.clock)
         certificate, key = wanted.tls
         reach = Reach(

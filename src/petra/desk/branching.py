@@ -37,16 +37,16 @@ async def past_of(engine: Engine, who: Principal, request: ForkRequest) -> Past:
         UsageError: there is no such past, or it does not fit what it is to go on with.
     """
     who.must(May.SEE)
-    made = await _past(engine, request)
-    state = forked(made)
+    past = await _past(engine, request)
+    state = forked(past)
     program = await engine.cache.definition(state)
     if not request.playbook:
-        return Past(made, state, program, None)
+        return Past(past, state, program, None)
     target = engine.cache.compiled(await engine.catalogue.sent(request.playbook))
     faults = examined(program, target, state, request.renamed).faults
     if faults:
         raise _unfit(request, "; ".join(faults))
-    return Past(made, state, program, target)
+    return Past(past, state, program, target)
 
 
 async def branch(engine: Engine, who: Principal, request: ForkRequest) -> Answered:
@@ -55,15 +55,15 @@ async def branch(engine: Engine, who: Principal, request: ForkRequest) -> Answer
     Raises:
         UsageError: that one has no such past, or it does not fit what it is to go on with.
     """
-    made, _, program, target = await past_of(engine, who, request)
+    past, _, program, target = await past_of(engine, who, request)
     if target is not None:
-        made = msgspec.structs.replace(
-            made, digest=target.digest, renamed=request.renamed,
+        past = msgspec.structs.replace(
+            past, digest=target.digest, renamed=request.renamed,
             company=await engine.catalogue.keep(gathered(request.beside)),
         )  # fmt: skip
     if request.playbook or request.workload is not None:
-        made = msgspec.structs.replace(made, workload=request.workload or {})
-    signed = who.signed(made)
+        past = msgspec.structs.replace(past, workload=request.workload or {})
+    signed = who.signed(past)
     changed = [request.playbook, request.workload, request.renamed]
     try:
         return await engine.fork(

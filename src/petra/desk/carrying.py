@@ -17,11 +17,13 @@ from petra.desk.requests import (
     ForkRequest,
     Look,
     Move,
+    OnSchedules,
     Remove,
     Reply,
     Request,
 )
 from petra.desk.result import Result, refused, result_data
+from petra.desk.schedules import Schedules, carried_out
 from petra.desk.starting import gathered
 from petra.playbook import read
 
@@ -45,7 +47,7 @@ async def carry_out(desk: Desk, who: Principal, request: AnyRequest) -> Reply:
             answered = await move(desk.engine, who, request)
         case Ask():
             answered = await desk.ask(who, request.execution, request.command, request=request.id)
-        case Apply() | Remove() | Look():
+        case Apply() | Remove() | Look() | OnSchedules():
             return Reply(result=await _told(desk, who, request))
         case _:
             assert_never(request)
@@ -53,13 +55,17 @@ async def carry_out(desk: Desk, who: Principal, request: AnyRequest) -> Reply:
     return Reply(refused=answered.refused, result=result_data(result))
 
 
-async def _told(desk: Desk, who: Principal, request: Apply | Remove | Look) -> dict[str, object]:
+async def _told(
+    desk: Desk, who: Principal, request: Apply | Remove | Look | OnSchedules
+) -> dict[str, object]:
     """Do what concerns the store, or nothing at all."""
     match request:
         case Apply():
-            found = [read(text, "the playbook").checked() for text in request.playbooks]
-            done = await desk.apply(who, found, allow_unsound=request.allow_unsound)
+            playbooks = [read(text, "the playbook").checked() for text in request.playbooks]
+            done = await desk.apply(who, playbooks, allow_unsound=request.allow_unsound)
             return {"applied": done}
+        case OnSchedules():
+            return await carried_out(Schedules(desk.engine), who, request)
         case Remove():
             return {"removed": await desk.remove(who, request.executions, force=request.force)}
         case Look():

@@ -76,14 +76,14 @@ def _data(event: e.AnyEvent) -> Any:
 def _unlike(left: Any, right: Any, renamed: dict[str, str], path: str) -> list[_Field]:
     """Return where two values differ, but for ids: they are derived, and so differ between executions."""
     if isinstance(left, dict) and isinstance(right, dict):
-        found: list[_Field] = []
+        unlike: list[_Field] = []
         for key in sorted(left.keys() | right.keys()):
             values = left.get(key, _MISSING), right.get(key, _MISSING)
-            found += _unlike(*values, renamed, f"{path}.{key}" if path else key)
-        return found
+            unlike += _unlike(*values, renamed, f"{path}.{key}" if path else key)
+        return unlike
     if isinstance(left, list) and isinstance(right, list) and len(left) == len(right):
         pairs = enumerate(zip(left, right, strict=True))
-        return [one for n, (a, b) in pairs for one in _unlike(a, b, renamed, f"{path}[{n}]")]
+        return [field for n, (a, b) in pairs for field in _unlike(a, b, renamed, f"{path}[{n}]")]
     if left != right and is_id(left) and is_id(right):
         return [] if renamed.setdefault(left, right) == right else [_Field(path, left, right)]
     return [] if left == right else [_Field(path, left, right)]
@@ -125,11 +125,11 @@ def _path_changes(left: list[str], right: list[str]) -> list[dict[str, Any]]:
 
 
 def _changes(left: dict[str, Any], right: dict[str, Any]) -> dict[str, Any]:
-    found = {}
+    changes = {}
     for key in sorted(left.keys() | right.keys()):
         a, b = left.get(key, _MISSING), right.get(key, _MISSING)
         if a is _MISSING or b is _MISSING or a != b:
-            found[key] = {
+            changes[key] = {
                 side: value for side, value in (("left", a), ("right", b)) if value is not _MISSING
             }
-    return found
+    return changes

@@ -120,11 +120,11 @@ class Desk:
             StaleError: the current one is not the one that it ``replaces``.
         """
         who.must(May.APPLY)
-        for one in playbooks if not allow_unsound else ():
-            if found := await self.engine.proofs.problems(self.engine.cache.compiled(one)):
-                raise UnsoundError(one.metadata.name, found)
+        for playbook in playbooks if not allow_unsound else ():
+            if problems := await self.engine.proofs.problems(self.engine.cache.compiled(playbook)):
+                raise UnsoundError(playbook.metadata.name, problems)
         applied = partial(self.engine.catalogue.apply, replaces=replaces, namespace=who.namespace)
-        return [applied_data(await applied(one)) for one in playbooks]
+        return [applied_data(await applied(playbook)) for playbook in playbooks]
 
     async def remove(
         self, who: Principal, executions: Sequence[str], *, force: bool = False
@@ -246,12 +246,12 @@ class Desk:
         Raises:
             ForbiddenError: they may not.
         """
-        given = who.signed(command)
+        signed = who.signed(command)
         return await self.engine.ask(
             execution,
-            lambda now: at(given, now),
+            lambda now: at(signed, now),
             command=request,
-            request=msgspec.to_builtins(given),
+            request=msgspec.to_builtins(signed),
         )
 
     async def give(self, who: Principal, execution: str, command: c.CallerCommand) -> None:
@@ -276,12 +276,12 @@ class Desk:
 
     def new_id(self) -> str:
         """Make an id for an execution, of our own shards if we have some: then we need not ask others."""
-        made = new_id(self.clock)
+        execution = new_id(self.clock)
         for _ in range(ID_TRIES):
-            if self.engine.shards.owns(made):
+            if self.engine.shards.owns(execution):
                 break
-            made = new_id(self.clock)
-        return made
+            execution = new_id(self.clock)
+        return execution
 
 
 def _accepted(answered: Answered) -> None:

@@ -63,8 +63,8 @@ def _named(entry: Entry, name: str) -> WorkItem | None:
     known = entry.state.items.get(name)
     if known is not None or name in entry.program.steps or len(name) < SHORT:
         return known
-    found = [item for key, item in entry.state.items.items() if key.startswith(name)]
-    return found[0] if len(found) == 1 else None
+    items = [item for key, item in entry.state.items.items() if key.startswith(name)]
+    return items[0] if len(items) == 1 else None
 
 
 def _open(entry: Entry, step: str) -> list[WorkItem]:

@@ -91,8 +91,8 @@ def _at_rest(state: State, rest: WhyAtRest) -> Now:
 
 
 def _ready_step(state: State, token: str) -> str | None:
-    found = state.ready.get(token)
-    return found.step if found is not None else None
+    ready = state.ready.get(token)
+    return ready.step if ready is not None else None
 
 
 def _asked(state: State, run: StepRun) -> str:
@@ -102,7 +102,9 @@ def _asked(state: State, run: StepRun) -> str:
         if item is not None:
             title = str(item.spec.get("title") or item.step)[:PREVIEW]
             assignees: dict[str, Any] = item.spec.get("assignees") or {}
-            offered = [str(one) for kind in ("users", "roles") for one in assignees.get(kind) or ()]
+            offered = [
+                str(name) for kind in ("users", "roles") for name in assignees.get(kind) or ()
+            ]
             names = [item.holder] if item.holder else offered
             return f"{title} ({', '.join(names[:STEPS_SHOWN])})" if names else title
     return f"step '{run.step}' waits for a person"
@@ -133,10 +135,10 @@ def _progress(state: State) -> Progress | None:
         assert longest.loop is not None, "they are loops"
         counts = counts_of(longest.loop)
         return Progress(longest.step, counts["completed"], counts["total"], counts["failed"])
-    groups = [one for one in islice(state.groups.values(), LOOKED_AT) if one.decides]
+    groups = [group for group in islice(state.groups.values(), LOOKED_AT) if group.decides]
     if not groups:
         return None
-    largest: Group = max(groups, key=lambda one: one.size)
+    largest: Group = max(groups, key=lambda group: group.size)
     done = len(largest.arrived) + len(largest.ended)
     return Progress(largest.join or largest.step, done, largest.size, len(largest.ended))
 
@@ -150,13 +152,13 @@ class Doings:
 
     async def of(self, rows: Sequence[StoredExecution]) -> list[Doing]:
         """Return what each of some executions does."""
-        live = [one for one in rows if one.row.ended is None]
-        cold = [one for one in live if self.at_hand(one.row, one.version) is None]
+        live = [stored for stored in rows if stored.row.ended is None]
+        cold = [stored for stored in live if self.at_hand(stored.row, stored.version) is None]
         await self._read(cold[:COLD_MAX])
         return [
-            told(one.row) if one.row.ended is not None
-            else self.at_hand(one.row, one.version) or told(one.row)
-            for one in rows
+            told(stored.row) if stored.row.ended is not None
+            else self.at_hand(stored.row, stored.version) or told(stored.row)
+            for stored in rows
         ]  # fmt: skip
 
     def at_hand(self, row: ExecutionRow, version: int = 0) -> Doing | None:
@@ -172,15 +174,15 @@ class Doings:
         """Read those that are short."""
         if not cold:
             return
-        found = await self._engine.cache.looked_at([one.row.id for one in cold])
-        for one in cold:
-            entry = found.get(one.row.id)
+        entries = await self._engine.cache.looked_at([stored.row.id for stored in cold])
+        for stored in cold:
+            entry = entries.get(stored.row.id)
             if entry is not None:
-                self._keep(one, doing(self._engine, one.row, entry))
+                self._keep(stored, doing(self._engine, stored.row, entry))
             else:
-                self._keep(one, told(one.row))
+                self._keep(stored, told(stored.row))
 
-    def _keep(self, one: StoredExecution, made: Doing) -> None:
-        self._kept[one.row.id, one.version] = made
+    def _keep(self, stored: StoredExecution, doing: Doing) -> None:
+        self._kept[stored.row.id, stored.version] = doing
         while len(self._kept) > KEPT_MAX:
             self._kept.popitem(last=False)

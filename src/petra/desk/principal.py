@@ -183,11 +183,11 @@ def granted(
     pool: str | None = None,
 ) -> Principal:
     """Return somebody with the roles that were granted, as they hold in the default namespace."""
-    given = tuple(grants)
-    roles = roles_in(given, DEFAULT)
+    all_grants = tuple(grants)
+    roles = roles_in(all_grants, DEFAULT)
     more = frozenset({May.ACT_AS} if act_as else ())
     may = powers_of(roles) | more
-    return Principal(name, kind, roles=roles, may=may, grants=given, pool=pool)
+    return Principal(name, kind, roles=roles, may=may, grants=all_grants, pool=pool)
 
 
 def _said(powers: frozenset[May]) -> str:

@@ -88,7 +88,23 @@ class Look(Request, frozen=True, tag="look"):
     """Say what workers do for an execution, or why none does; of no execution, what is wrong with workers."""
 
 
-AnyRequest = Ask | Begin | ForkRequest | Move | Apply | Remove | Look
+class OnSchedules(Request, frozen=True, tag="schedules"):
+    """Do something with schedules: apply a text, list, get, preview, pause, resume, run, backfill, remove (S24).
+
+    Of a backfill with ``dry_run`` only the number of times is told; ``since`` and ``until`` are dates of its zone.
+    """
+
+    act: str
+    name: str = ""
+    text: str = ""
+    since: str = ""
+    until: str = ""
+    number: int = 10
+    reason: str = ""
+    dry_run: bool = False
+
+
+AnyRequest = Ask | Begin | ForkRequest | Move | Apply | Remove | Look | OnSchedules
 
 
 class Reply(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):

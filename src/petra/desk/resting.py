@@ -109,14 +109,14 @@ class Resting:
                 with contextlib.suppress(UnknownExecutionError):
                     await self._entry(child)
                     return True
-                either = [asyncio.ensure_future(one.heard()) for one in (born, bell)]
+                either = [asyncio.ensure_future(waiting.heard()) for waiting in (born, bell)]
                 try:
                     await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
                     if either[1].done():
                         return False
                 finally:
-                    for one in either:
-                        one.cancel()
+                    for waiting in either:
+                        waiting.cancel()
 
     async def _entry(self, execution: str) -> Entry:
         self._check()

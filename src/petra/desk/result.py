@@ -75,14 +75,14 @@ def result_of(entry: Entry) -> Result:
 
 def awaited_signals(state: State) -> list[dict[str, Any]]:
     """Return the first of the signals that an execution waits for, each once."""
-    found = {
+    signals = {
         (run.step, wait.name, canonical(wait.key)): wait.key
         for run in state.runs.values()
         for waits in (run.waits, *(chunk.waits for chunk in run.chunks.values()))
         for wait in waits
         if wait.kind == "signal"
     }
-    first = islice(found.items(), SIGNALS_MAX)
+    first = islice(signals.items(), SIGNALS_MAX)
     return [{"step": step, "name": name, "key": key} for (step, name, _), key in first]
 
 

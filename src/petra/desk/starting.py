@@ -21,12 +21,12 @@ class How(TypedDict, total=False):
     """What it may call, beside what is applied."""
 
 
-def beside(found: Gathered) -> Beside | None:
+def beside(company: Gathered) -> Beside | None:
     """Return what was gathered as data; None where it is nothing."""
-    if not found.playbooks:
+    if not company.playbooks:
         return None
-    texts = {place: to_yaml(playbook) for place, playbook in found.playbooks.items()}
-    return Beside(place=found.place, texts=texts, shelved=sorted(found.shelved))
+    texts = {place: to_yaml(playbook) for place, playbook in company.playbooks.items()}
+    return Beside(place=company.place, texts=texts, shelved=sorted(company.shelved))
 
 
 def gathered(given: Beside | None) -> Gathered:

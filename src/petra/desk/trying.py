@@ -54,40 +54,40 @@ async def tried(
         ForbiddenError: they may not.
         UnknownExecutionError: there is none of that id.
     """
-    given = c.at(who.signed(command), engine.clock.now())
+    signed = c.at(who.signed(command), engine.clock.now())
     entry = await engine.cache.read(execution)
-    return await aside(lambda: _decided(entry, given))
+    return await aside(lambda: _decided(entry, signed))
 
 
 def _decided(entry: Entry, command: c.AnyCommand) -> DryRun:
     before = status_of(entry.program, entry.state)[0]
     try:
-        made = decide(entry.program, entry.state, command)
+        decision = decide(entry.program, entry.state, command)
     except NeededError:
         return DryRun(sentence=OPEN, status=before, reason="")
     status, reason = status_of(entry.program, entry.state)
-    refused = made.refused or next(
-        (one.reason for one in made.events if isinstance(one, e.ActRefused)), ""
+    refused = decision.refused or next(
+        (event.reason for event in decision.events if isinstance(event, e.ActRefused)), ""
     )
     if refused:
         sentence = f"It would be refused: {refused}."
         return DryRun(sentence=sentence, refused=refused, status=before, reason="")
     return DryRun(
-        sentence=_sentence(made, before, status, reason), status=status, reason=reason,
-        counts=dict(Counter(TYPES[type(event)] for event in made.events)),
-        events=[told(event) for event in made.events[:SHOWN_MAX]],
+        sentence=_sentence(decision, before, status, reason), status=status, reason=reason,
+        counts=dict(Counter(TYPES[type(event)] for event in decision.events)),
+        events=[told(event) for event in decision.events[:SHOWN_MAX]],
     )  # fmt: skip
 
 
-def _sentence(made: Decision, before: str, status: str, reason: str) -> str:
-    started = [event.step for event in made.events if isinstance(event, e.StepStarted)]
-    gone = sum(len(event.runs) for event in made.events if isinstance(event, e.Withdrawn))
+def _sentence(decision: Decision, before: str, status: str, reason: str) -> str:
+    started = [event.step for event in decision.events if isinstance(event, e.StepStarted)]
+    gone = sum(len(event.runs) for event in decision.events if isinstance(event, e.Withdrawn))
     after = f"{status} ({reason})" if reason else status
     parts = [f"It would be {after}" if status != before else f"It would stay {after}"]
     names = ", ".join(dict.fromkeys(started))
     parts += [f"{len(started):,} runs would start ({names})"] if started else []
     parts += [f"{gone:,} runs under way would be stopped"] if gone else []
-    parts.append(f"{len(made.events):,} records would be written")
+    parts.append(f"{len(decision.events):,} records would be written")
     return "; ".join(parts) + "."
 
 
@@ -102,8 +102,8 @@ async def tried_branch(engine: Engine, who: Principal, request: ForkRequest) -> 
     kept = list(past.state.latest)
     origin = await engine.view(request.origin)
     later = [
-        one.step for one in origin.state.latest.values()
-        if one.step not in past.state.latest or past.state.latest[one.step].run != one.run
+        run.step for run in origin.state.latest.values()
+        if run.step not in past.state.latest or past.state.latest[run.step].run != run.run
     ]  # fmt: skip
     words = f"A new execution would keep {past.state.seq:,} records"
     words += f" with the results of {', '.join(kept)}" if kept else " and no results"
@@ -129,7 +129,7 @@ async def tried_move(engine: Engine, request: Move) -> DryRun:
             status=status,
             reason=reason,
         )
-    moves = [f"{one.what} at {one.step} → {one.to}" for one in plan.moves]
+    moves = [f"{move.what} at {move.step} → {move.to}" for move in plan.moves]
     note = f" {plan.note}." if plan.note else ""
     sentence = f"It would go on by {target.digest[:12]}, with {len(moves):,} things in their new places.{note}"
     return DryRun(sentence=sentence, status=status, reason=reason, events=moves[:SHOWN_MAX])

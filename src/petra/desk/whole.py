@@ -36,20 +36,20 @@ def has_references(result: Result) -> bool:
 
 async def whole(result: Result, state: State, store: Store, objects: Objects) -> Result:
     """Return an answer with what its references lead to."""
-    found: dict[str, Any] = {}
+    values: dict[str, Any] = {}
     left = WHOLE_MAX
     for reference in _references([result.output, result.ctx]):
         read = read_reference({**reference, "path": []})
-        if read.key in found or read.key.endswith(".bin") or read.size > left:
+        if read.key in values or read.key.endswith(".bin") or read.size > left:
             continue
         try:
             if await may_read(store, state, read.execution):
-                found[read.key] = await objects.get(read)
+                values[read.key] = await objects.get(read)
                 left -= read.size
         except UnreadableError:
             continue
-    ctx = {key: _filled(value, found) for key, value in result.ctx.items()}
-    return replace(result, output=_filled(result.output, found), ctx=ctx)
+    ctx = {key: _filled(value, values) for key, value in result.ctx.items()}
+    return replace(result, output=_filled(result.output, values), ctx=ctx)
 
 
 def _references(value: Any) -> Iterator[dict[str, Any]]:
@@ -57,20 +57,20 @@ def _references(value: Any) -> Iterator[dict[str, Any]]:
         yield from objects_of(reference)
 
 
-def _filled(value: Any, found: dict[str, Any]) -> Any:
+def _filled(value: Any, values: dict[str, Any]) -> Any:
     """Put objects in the place of the references to them; what they hold is data, references in it too."""
     if isinstance(value, list):
-        return [_filled(one, found) for one in value]
+        return [_filled(part, values) for part in value]
     if not isinstance(value, dict):
         return value
     if not is_reference(value):
-        return {key: _filled(one, found) for key, one in value.items()}
-    if any(one["key"] not in found for one in objects_of(value)):
+        return {key: _filled(part, values) for key, part in value.items()}
+    if any(reference["key"] not in values for reference in objects_of(value)):
         return value
     try:
         if "pieces" in value:
-            filled = {**value, "tail": _filled(value["tail"], found)}
-            return look_through(filled, lambda one: found[one["key"]])
-        return walk(value, found[value["key"]])
+            filled = {**value, "tail": _filled(value["tail"], values)}
+            return look_through(filled, lambda reference: values[reference["key"]])
+        return walk(value, values[value["key"]])
     except UnreadableError:
         return value

@@ -45,8 +45,8 @@ def _writes(event: e.AnyEvent, key: str) -> Iterator[Write]:  # noqa: C901 - a t
     """Yield the writes to a key that an event made, in their order."""
     match event:
         case e.ExecutionForked() | e.PastTaken():
-            for _, one in event.past:
-                yield from _writes(one, key)
+            for _, past in event.past:
+                yield from _writes(past, key)
         case e.StepStarted(merge=merge) | e.TokenDiscarded(merge=merge) if merge is not None:
             if merge.key == key:
                 yield Write(key=key, value=merge.value, whole=True)

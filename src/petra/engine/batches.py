@@ -12,18 +12,30 @@ from petra.engine.cache import Cache
 from petra.engine.changes import Draft, change_of
 from petra.engine.codec import playbook_row
 from petra.engine.courier import ANSWER, Courier
+from petra.engine.herald import Herald
 from petra.engine.letters import failed_start, letters_of
 from petra.engine.shards import Shards
 from petra.engine.wakes import Wakes
 from petra.store import rows
 
+TO_BE_SENT = "notify"
+"""The notice that something waits to be sent by whoever has a shard."""
+
 
 class Batches:
     """Makes batches, and remembers which playbooks the store has."""
 
-    def __init__(
-        self, cache: Cache, shards: Shards, wakes: Wakes, courier: Courier, clock: Clock
+    def __init__(  # noqa: PLR0913 - the parts of an engine that it works with
+        self,
+        cache: Cache,
+        shards: Shards,
+        wakes: Wakes,
+        courier: Courier,
+        clock: Clock,
+        *,
+        herald: Herald,
     ) -> None:
+        self._herald = herald
         self._cache = cache
         self._shards = shards
         self._wakes = wakes
@@ -33,7 +45,9 @@ class Batches:
 
     def forget(self, playbooks: Iterable[rows.PlaybookRow]) -> None:
         """Playbooks were perhaps not stored: they go along with the next start of theirs."""
-        self._stored.difference_update((one.digest, one.namespace) for one in playbooks)
+        self._stored.difference_update(
+            (playbook.digest, playbook.namespace) for playbook in playbooks
+        )
 
     def make(self, drafts: Collection[Draft]) -> rows.Batch | None:
         """Return the transaction that makes drafts durable; None where nothing is to be written."""
@@ -51,7 +65,7 @@ class Batches:
             changes=changes,
             epochs=None if self._shards.epochs is None else dict(self._shards.epochs),
             playbooks=self._new_playbooks(written),
-            answers=tuple(answer for found in refusals for answer in found),
+            answers=tuple(answer for refused in refusals for answer in refused),
             letters=letters,
             taken=tuple(name for draft in unborn for name in draft.taken),
             notices=self._notices((*told, *letters), drafts),
@@ -62,6 +76,8 @@ class Batches:
         due = state.next_due() if not state.terminal else None
         self._wakes.set(state.id, due)
         draft.letters = letters_of(draft) if draft.mail else ()
+        if self._herald.listens(draft.entry.program) and draft.lines:
+            draft.notifications = self._herald.told(draft)
         draft.change = change_of(draft, due)
         self._cache.weigh(draft.entry, draft.lines)
         return draft.change
@@ -87,14 +103,24 @@ class Batches:
             for request, _ in draft.requests
             if request.letter and request.command
         ]
-        return (*self._courier.notices(letters), *answered)
+        return (*self._courier.notices(letters), *answered, *self._to_be_sent(drafts))
+
+    def _to_be_sent(self, drafts: Iterable[Draft]) -> list[str]:
+        """Return the notices for what other engines are to send."""
+        away = {
+            shard
+            for draft in drafts
+            for row in draft.notifications
+            if (shard := rows.shard_of(row.channel)) not in (self._shards.epochs or ())
+        }
+        return [f"{TO_BE_SENT} {shard}" for shard in sorted(away)]
 
     def _new_playbooks(self, drafts: Iterable[Draft]) -> tuple[rows.PlaybookRow, ...]:
-        found = {}
+        new = {}
         for draft in drafts:
             program = draft.entry.program
             key = program.digest, draft.entry.state.namespace
             if (draft.created or draft.moved) and key not in self._stored:
                 self._stored.add(key)
-                found[key] = playbook_row(program.playbook, key[0], namespace=key[1])
-        return tuple(found.values())
+                new[key] = playbook_row(program.playbook, key[0], namespace=key[1])
+        return tuple(new.values())

@@ -32,7 +32,7 @@ class ByWeight(Generic[T]):
         entry.counted = entry.weight
         self.entries[execution] = entry
         while self._bytes > self.most:
-            idle = next((key for key, one in self.entries.items() if not one.busy), None)
+            idle = next((key for key, entry in self.entries.items() if not entry.busy), None)
             if idle is None or idle == execution:
                 break
             self.pop(idle)

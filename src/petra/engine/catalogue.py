@@ -97,7 +97,7 @@ class Catalogue:
         company = gathered.company()
         if company is None:
             return None
-        books = {one.digest: gathered.playbooks[one.place] for one in company.members}
+        books = {member.digest: gathered.playbooks[member.place] for member in company.members}
         new = [
             playbook_row(book, digest, namespace=namespace)
             for digest, book in books.items()

@@ -40,6 +40,9 @@ class Draft(msgspec.Struct):
     taken: list[str] = []
     made: list[Made] = []
     items: dict[str, None] = {}
+    stuck: str = ""
+    """Why the execution was stuck before it."""
+    notifications: tuple[rows.NotificationRow, ...] = ()
 
     def answers_to(self, command: str) -> bool:
         """Whether a command is answered here already."""
@@ -60,14 +63,21 @@ class Draft(msgspec.Struct):
         self.said += written
         self.lines += [
             rows.RecordRow(
-                one.seq, TYPES[type(one.event)], at, one.hash, one.previous, one.body[:-1] + end
+                record.seq,
+                TYPES[type(record.event)],
+                at,
+                record.hash,
+                record.previous,
+                record.body[:-1] + end,
             )
-            for one in written
+            for record in written
         ]
 
     def records(self) -> list[Record]:
         """Return its lines as records, for whoever listens."""
-        return [recorded(one, line.at) for one, line in zip(self.said, self.lines, strict=True)]
+        return [
+            recorded(record, line.at) for record, line in zip(self.said, self.lines, strict=True)
+        ]
 
 
 def change_of(draft: Draft, due: float | None) -> rows.Change:
@@ -93,6 +103,7 @@ def change_of(draft: Draft, due: float | None) -> rows.Change:
         objects=objects_of(draft.lines),
         letters=draft.letters,
         taken=tuple(draft.taken),
+        notifications=draft.notifications,
     )
 
 

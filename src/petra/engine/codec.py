@@ -95,15 +95,15 @@ def proved(row: rows.RecordRow) -> Record:
     Raises:
         DamagedError: a byte of it is not as it was written.
     """
-    made = from_row(row)
+    record = from_row(row)
     body = _decode(row.body)
-    if row.type != TYPES[type(made.event)]:
+    if row.type != TYPES[type(record.event)]:
         raise DamagedError(row.seq, f"its type says '{row.type}'")
     if body.at != row.at:
         raise DamagedError(row.seq, "its time is not the one it was written with")
-    if to_row(made, encode_body(made.event, made.receipt)).body != row.body:
+    if to_row(record, encode_body(record.event, record.receipt)).body != row.body:
         raise DamagedError(row.seq, "its body is not spelled as it was written")
-    return made
+    return record
 
 
 def status_of(program: Program, state: State) -> tuple[str, str]:
@@ -134,8 +134,8 @@ def execution_row(
 ) -> rows.ExecutionRow:
     """Return what lists show of an execution; ``shown`` is its status and the reason, where that is known."""
     status, reason = shown or status_of(program, state)
-    given = program.playbook.metadata.labels
-    labels = {k: str(v) for k, v in given.items()} if isinstance(given, dict) else {}
+    own = program.playbook.metadata.labels
+    labels = {k: str(v) for k, v in own.items()} if isinstance(own, dict) else {}
     labels |= state.labels
     if state.origins:
         labels.pop(BUSINESS_KEY, None)
@@ -191,10 +191,10 @@ def _line(text: str) -> str:
     return text[:TITLE_MAX].replace("\0", "\ufffd")
 
 
-def _names(given: Any) -> tuple[str, ...]:
-    if given is None:
+def _names(assignees: Any) -> tuple[str, ...]:
+    if assignees is None:
         return ()
-    return (given,) if isinstance(given, str) else tuple(map(str, given))
+    return (assignees,) if isinstance(assignees, str) else tuple(map(str, assignees))
 
 
 def playbook_row(

@@ -52,7 +52,7 @@ class Committer:
         meters: Meters,
     ) -> None:
         self._store = store
-        self._meters = meters
+        self.meters = meters
         self._clock = clock
         self._shards = shards
         self._cache = cache
@@ -81,15 +81,15 @@ class Committer:
         self, drafts: dict[str, Draft]
     ) -> tuple[dict[str, Draft], rows.Batch | None]:
         """Leave out the drafts whose rows cannot be made."""
-        made: dict[str, Draft] = {}
+        usable: dict[str, Draft] = {}
         for key, draft in drafts.items():
             try:
                 self._batches.make([draft])
             except Exception as error:  # noqa: BLE001 - this is the one
                 self._unstorable(draft, error)
             else:
-                made[key] = draft
-        return made, self._batches.make(made.values())
+                usable[key] = draft
+        return usable, self._batches.make(usable.values())
 
     async def commit(self, usable: dict[str, Draft], batch: rows.Batch | None) -> None:
         """Make drafts durable by their transaction, release what came of them, and have it handed out."""
@@ -117,7 +117,7 @@ class Committer:
                 _log.warning("nothing is acknowledged until this is over: %s", error)
                 await self._clock.sleep(RETRY_S)  # the same batch again is safe
             else:
-                self._meters.committed(batch, self._clock.monotonic() - begun)
+                self.meters.committed(batch, self._clock.monotonic() - begun)
                 return outcomes
 
     async def _each_stored(
@@ -168,7 +168,12 @@ class Committer:
         for request, _ in draft.requests:
             if request.command in known:
                 self._refusals.answer_again(request, known[request.command])
-            elif outcome.version and request.program is not None and not fenced:
+            elif (
+                outcome.version
+                and request.program is not None
+                and not fenced
+                and not request.letter  # whoever sent that is told what is there, which is read first
+            ):
                 self._refusals.taken(request)
             else:
                 self._inbox.push(request)

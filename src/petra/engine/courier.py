@@ -102,7 +102,7 @@ class Courier:
     async def _take(self, letter: Letter) -> None:
         message = decode(letter.body)
         command = message.command
-        if isinstance(command, c.Start) and self._scope.holds(command.parent):
+        if isinstance(command, c.Start) and self._scope.holds(command.parent or command.tells):
             self._scope.add(letter.execution)
         if not self._scope.holds(letter.execution):
             self._open.discard(letter.id)
@@ -155,10 +155,13 @@ class Courier:
         """A letter says what was done already: remove it."""
         self._life.errand("remove", self._remove(Batch(taken=(request.letter,)), request))
 
-    def refuse(self, request: Submission, reason: str, *, kind: str = "schema") -> None:
+    def refuse(
+        self, request: Submission, reason: str, *, kind: str = "schema", reply: Letter | None = None
+    ) -> None:
         """A letter cannot be carried out: remove it, and tell whoever sent it."""
         now = self._clock.now()
-        reply = failed_start(request, reason, now, kind) if reason != TAKEN else None
+        if reason != TAKEN:
+            reply = failed_start(request, reason, now, kind)
         letters = () if reply is None else (reply,)
         answers = (request.stored_answer(reason, 0, now),) if request.command else ()
         heard = (f"{ANSWER} {request.command}",) if request.command else ()

@@ -55,13 +55,13 @@ class Cutter:
             UnreadableError: there is no list at the end of the path, or this is no JSON.
         """
         self._is_last = True
-        found = [] if self._over else self._pieces()
+        pieces = [] if self._over else self._pieces()
         if not self._over:
             raise UnreadableError("parse", "the text ends before the list does")
-        return found
+        return pieces
 
     def _pieces(self) -> list[tuple[int, bytes]]:
-        found = []
+        pieces = []
         while not self._over:
             try:
                 piece = next(self._steps)
@@ -70,8 +70,8 @@ class Cutter:
                 break
             if piece is None:  # there is no more to be had from this text
                 break
-            found.append(piece)
-        return found
+            pieces.append(piece)
+        return pieces
 
     def _run(self) -> Generator[tuple[int, bytes] | None, None, None]:
         """Go through the text; None asks for more of it."""
@@ -95,15 +95,15 @@ class Cutter:
 
     def _add(self, item: str) -> tuple[int, bytes] | None:
         size = len(item) + 1 if item.isascii() else len(item.encode()) + 1
-        made = self._piece() if self._items and self._size + size > self._most else None
+        piece = self._piece() if self._items and self._size + size > self._most else None
         self._items.append(item)
         self._size += size
-        return made
+        return piece
 
     def _piece(self) -> tuple[int, bytes]:
-        made = len(self._items), f"[{','.join(self._items)}]".encode()
+        piece = len(self._items), f"[{','.join(self._items)}]".encode()
         self._items, self._size = [], 0
-        return made
+        return piece
 
     def _enter(self, part: str | int) -> Generator[None, None, None]:
         """Go to a part of the value that comes next."""
@@ -115,19 +115,19 @@ class Cutter:
                 raise UnreadableError("not_found", f"there is nothing at {part!r}")
             if char == ",":
                 self._at += 1
-            found: str | int = number
+            key: str | int = number
             if isinstance(part, str):
                 start, end = yield from self._value()
-                found = json.loads(self._text[start:end])
+                key = json.loads(self._text[start:end])
                 yield from self._await(":")
-            if found == part:
+            if key == part:
                 return
             yield from self._value()
             number += 1
 
     def _await(self, char: str) -> Generator[None, None, None]:
-        found = yield from self._next()
-        if found != char:
+        sign = yield from self._next()
+        if sign != char:
             raise UnreadableError("transform", "it is not a list")
         self._at += 1
 
@@ -176,17 +176,17 @@ async def cut_object(
     whole = read_reference({**reference, "path": []})
     await objects.check(whole)
     cutter = Cutter(reference.get("path", ()), PIECE_BYTES)
-    made: list[tuple[int, dict[str, Any]]] = []
+    pieces: list[tuple[int, dict[str, Any]]] = []
 
-    async def take(found: Iterable[tuple[int, bytes]]) -> None:
-        for count, content in found:
+    async def take(cut: Iterable[tuple[int, bytes]]) -> None:
+        for count, content in cut:
             checksum = hashlib.sha256(content).hexdigest()
             key = f"{execution}/{checksum}.json"
             await keep(key, content)
             piece = Reference(store=objects.name, key=key, checksum=checksum, size=len(content))
-            made.append((count, piece.as_data()))
+            pieces.append((count, piece.as_data()))
 
     async for block in objects.blocks(whole):
         await take(await asyncio.to_thread(cutter.feed, block))
     await take(cutter.end())
-    return made
+    return pieces

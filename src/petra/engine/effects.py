@@ -34,12 +34,20 @@ def note(draft: Draft, entry: Entry, effect: f.AnyEffect) -> None:
             draft.stopped.append(effect.run)
         case f.StartChild():
             draft.mail.append((effect.child, encode(_start(entry.state, effect))))
+        case f.StartOther():
+            said = Message(
+                command=effect.start,
+                path=effect.path,
+                version=effect.version,
+                digest=effect.digest,
+            )
+            draft.mail.append((effect.child, encode(said)))
         case f.CancelChild():
             cancel = c.Cancel(now=0.0, reason=effect.reason)
             draft.mail.append((effect.child, encode(Message(command=cancel))))
         case f.Finish():
-            if entry.state.parent:
-                draft.mail.append((entry.state.parent, encode(_ended(entry.state))))
+            for told in filter(None, (entry.state.parent, entry.state.tells)):
+                draft.mail.append((told, encode(_ended(entry.state))))
         case f.Notify():
             draft.told.append(effect)
         case _:
@@ -90,8 +98,8 @@ def note_assigned(draft: Draft, entry: Entry, effect: f.Assign) -> None:
         delivery=effect.delivery,
         pool=entry.program.plan_of(run).step.spec.pool,
     )
-    made = assignment(entry.program, entry.state, effect.run, effect.chunk)
-    draft.assigned[key] = pending, made
+    assigned = assignment(entry.program, entry.state, effect.run, effect.chunk)
+    draft.assigned[key] = pending, assigned
 
 
 def note_extended(draft: Draft, entry: Entry, effect: f.Extend) -> None:
@@ -104,8 +112,8 @@ def note_extended(draft: Draft, entry: Entry, effect: f.Extend) -> None:
     pending = rows.Pending(
         run=effect.run, chunk=effect.chunk, delivery=effect.delivery, pool=plan.step.spec.pool
     )
-    made = iterations(entry.program, run, effect.paths)
-    draft.extended.append((pending, made, goes_on(plan, run, chunk)))
+    further = iterations(entry.program, run, effect.paths)
+    draft.extended.append((pending, further, goes_on(plan, run, chunk)))
 
 
 RELEASING: Final = frozenset(

@@ -26,7 +26,7 @@ from petra.clock import Clock, SystemClock
 from petra.engine import admit
 from petra.engine.answers import Answered, AwaitedAnswers, known_answer, request_hash
 from petra.engine.backlog import Backlog
-from petra.engine.batches import Batches
+from petra.engine.batches import TO_BE_SENT, Batches
 from petra.engine.cache import Cache, Entry
 from petra.engine.catalogue import Catalogue
 from petra.engine.committer import Committer
@@ -46,6 +46,7 @@ from petra.engine.limits import CLOSE_S, LEASE_S, SHARD_LEASE_S, SWEEP_S
 from petra.engine.logs import LogFiles, RunLogs
 from petra.engine.lookout import Lookout
 from petra.engine.meters import Meters
+from petra.engine.notifying import Notifying
 from petra.engine.offers import Offers
 from petra.engine.proofs import Proofs
 from petra.engine.recovery import Recovery
@@ -69,10 +70,13 @@ from petra.engine.submissions import (
 from petra.engine.wakes import Wakes
 from petra.kernel import Program
 from petra.kernel import commands as c
+from petra.kernel.timetable import Keeps
 from petra.library import Gathered
 from petra.namespaces import DEFAULT
 from petra.objects import Objects
+from petra.own_labels import KEEPS
 from petra.playbook import Playbook
+from petra.playbook.keeper import keeper
 from petra.store.base import Store
 
 _log = logging.getLogger(__name__)
@@ -98,6 +102,7 @@ class Engine:
         objects: Objects | None = None,
         scope: Scope | None = None,
         secrets: SecretKeeper | None = None,
+        notifying: Notifying | None = None,
     ) -> None:
         """Make an engine; without ``objects`` a value that is too large for an event is an error of kind limit.
 
@@ -124,26 +129,25 @@ class Engine:
         self.catalogue = Catalogue(store, self.clock)
         self.feed, self.meters = Feed(), Meters()
         self.lookout = Lookout(self.feed, self.cache, self.clock, self.shards.owns)
-        self._wakes = Wakes(store, self.clock, self.shards, self.scope)
-        self.proofs = Proofs()
-        self.keychains = Keychains(self.clock, secrets)
+        self.wakes = Wakes(store, self.clock, self.shards, self.scope)
+        self.proofs, self.keychains = Proofs(), Keychains(self.clock, secrets)
         self._conditions = Conditions(self.proofs, self.keychains)
         self._courier = Courier(
             store, self.cache, self.shards, self.clock, inbox=self._inbox, life=self.life,
             conditions=self._conditions, scope=self.scope,
         )  # fmt: skip
-        self._retention = retention
         self.logs, self.retries = RunLogs(logs), Retries(self.clock)
-        self.objects = objects
+        self.objects, self._retention = objects, retention
         self._porter = Porter(objects, self.clock, self.life, self._inbox)
         refusals = Refusals(self._inbox, self._courier, reports)
+        self.notifying = (notifying or Notifying()).begun(self)
         releaser = Releaser(
-            self.custody, reports, store=store, inbox=self._inbox, courier=self._courier, feed=self.feed, refusals=refusals
+            self.custody, reports, store=store, inbox=self._inbox, courier=self._courier, feed=self.feed, refusals=refusals,
+            to_be_sent=self.notifying.wake,
         )  # fmt: skip
         committer = Committer(
             store=store, clock=self.clock, shards=self.shards, cache=self.cache, inbox=self._inbox,
-            batches=Batches(self.cache, self.shards, self._wakes, self._courier, self.clock), meters=self.meters,
-            porter=self._porter, feed=self.feed, refusals=refusals, releaser=releaser, dispatcher=self._dispatcher,
+            batches=Batches(self.cache, self.shards, self.wakes, self._courier, self.clock, herald=self.notifying.herald), meters=self.meters, porter=self._porter, feed=self.feed, refusals=refusals, releaser=releaser, dispatcher=self._dispatcher,
         )  # fmt: skip
         self._decider = Decider(
             store=store, clock=self.clock, shards=self.shards, cache=self.cache, inbox=self._inbox,
@@ -152,7 +156,7 @@ class Engine:
         )  # fmt: skip
         self._recovery = Recovery(store, backlog, self.custody, self._decider, self.scope)
         self._handover = self.shards.owner = Handover(
-            recovery=self._recovery, wakes=self._wakes, courier=self._courier, cache=self.cache,
+            recovery=self._recovery, wakes=self.wakes, courier=self._courier, cache=self.cache,
             custody=self.custody, feed=self.feed, inbox=self._inbox, porter=self._porter,
         )  # fmt: skip
         self.connections = WorkerConnections(
@@ -175,6 +179,8 @@ class Engine:
         self.life.for_ever("timers", self._time_loop)
         self.life.for_ever("sweep", self._sweep_loop)
         self.life.for_ever("recovery", self._recovery.run)
+        if self.notifying.sender is not None:
+            self.life.for_ever("notifications", self.notifying.sender.run)
         if self.shards.epochs is not None:
             self.life.for_ever("shards", self.shards.hold)
             self.life.for_ever("lookout", self.lookout.run)
@@ -184,6 +190,7 @@ class Engine:
 
     async def __aexit__(self, *_: object) -> None:
         done = await self.life.close(self._finish, CLOSE_S)
+        await self.notifying.close()
         whole = done and self.life.failure is None
         self.in_order = whole and self._recovery.is_done
         if not self.scope.is_whole:  # then what others left as lost is lost still
@@ -198,6 +205,7 @@ class Engine:
         if self._deciding is not None:
             await self._deciding
         await self.logs.close()
+        await self.notifying.flush()
         if self._recovery.is_done:  # else the next one must see that deliveries were lost
             await self.shards.leave()
 
@@ -266,12 +274,12 @@ class Engine:
 
         ``program`` is the definition at the end of that past, ``target`` the one to go on with, if it is another.
         """
-        given = request_hash(["fork", origin, request])
+        asked = request_hash(["fork", origin, request])
         return await self._ask(
             execution,
             _admitted(make),
             command=command,
-            request=given,
+            request=asked,
             program=program,
             target=target,
         )
@@ -280,8 +288,8 @@ class Engine:
         self, execution: str, make: Make, target: Program, *, command: str = "", request: Any = None
     ) -> Answered:
         """Move an execution to another definition; ``make`` gives the ``Migrate`` (S23)."""
-        given = request_hash(["migrate", target.digest, request])
-        return await self._ask(execution, make, command=command, request=given, target=target)
+        asked = request_hash(["migrate", target.digest, request])
+        return await self._ask(execution, make, command=command, request=asked, target=target)
 
     async def ask(
         self, execution: str, make: CallerMake, *, command: str = "", request: Any = None
@@ -294,6 +302,29 @@ class Engine:
         """
         return await self._ask(
             execution, _admitted(make), command=command, request=request_hash(request)
+        )
+
+    async def keep(
+        self, execution: str, name: str, keeps: Keeps, *, asked: c.Asked, namespace: str
+    ) -> Answered:
+        """Begin an execution that keeps a schedule of that name (S24)."""
+        start = c.Start(
+            now=0.0, labels={KEEPS: name}, keeps=keeps, actor=asked.actor, by=asked.by, namespace=namespace
+        )  # fmt: skip
+        return await self._ask(
+            execution, lambda now: msgspec.structs.replace(start, now=now), command="",
+            request=request_hash(["keep", keeps.digest]), program=self.cache.compiled(keeper()),
+        )  # fmt: skip
+
+    async def steer(
+        self, execution: str, steer: c.Steer, *, command: str = "", request: Any = None
+    ) -> Answered:
+        """Have something done with the schedule that an execution keeps."""
+        return await self._ask(
+            execution,
+            lambda now: msgspec.structs.replace(steer, now=now),
+            command=command,
+            request=request_hash(request),
         )
 
     async def _ask(  # noqa: PLR0913 - what a request is made of
@@ -314,18 +345,18 @@ class Engine:
         answer = self._awaited.add(command or make)
         try:
             known = await self.store.answer(command) if command else None
-            given = known_answer(known, request) if known is not None else None
-            if given is None and program is not None and self.shards.owns(execution):
+            answered = known_answer(known, request) if known is not None else None
+            if answered is None and program is not None and self.shards.owns(execution):
                 why = await self._conditions.unmet(target or program, make(0.0))
-                given = Answered(execution, why) if why else None
+                answered = Answered(execution, why) if why else None
             await self._inbox.room()
             self.check()
         except BaseException:
             answer.cancel()  # the next one with this command may ask
             raise
-        if given is not None:
+        if answered is not None:
             answer.cancel()
-            return given
+            return answered
         self.scope.add(execution)
         self._inbox.push(Submission(execution, make, answer, command, request, program, target))
         return await asyncio.shield(answer)
@@ -351,8 +382,8 @@ class Engine:
     # Time
 
     async def _time_loop(self) -> None:
-        async for executions in self._wakes.due():
-            await self._decider.through([of_time(one) for one in executions])
+        async for executions in self.wakes.due():
+            await self._decider.through([of_time(execution) for execution in executions])
 
     async def _sweep_loop(self) -> None:
         while True:
@@ -385,6 +416,8 @@ class Engine:
     def _heard(self, notice: str) -> None:
         if notice == MOVED:
             self.shards.notice()
+        elif notice.startswith(TO_BE_SENT):
+            self.notifying.wake()
         else:
             self._courier.heard(notice)
 
@@ -399,5 +432,5 @@ class Engine:
 
 def _admitted(make: Make) -> Make:
     """Parse a command that somebody brings."""
-    given = admit.command(make(0.0))
-    return lambda now: msgspec.structs.replace(given, now=now)
+    command = admit.command(make(0.0))
+    return lambda now: msgspec.structs.replace(command, now=now)

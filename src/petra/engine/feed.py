@@ -200,8 +200,8 @@ class Feed:
 
     def followed(self) -> Iterator[str]:
         """Return the executions that somebody listens to."""
-        found = [place for place in self._sinks if isinstance(place, str)]
-        return iter(dict.fromkeys((*found, *self._bells)))
+        executions = [place for place in self._sinks if isinstance(place, str)]
+        return iter(dict.fromkeys((*executions, *self._bells)))
 
     # By the engine
 
@@ -292,7 +292,7 @@ def _size(message: News) -> int:
 
 
 def _remove(table: dict[Any, list[Any]], key: object, listener: object) -> None:
-    kept = [one for one in table.get(key, ()) if one is not listener]
+    kept = [other for other in table.get(key, ()) if other is not listener]
     if kept:
         table[key] = kept
     else:

@@ -56,6 +56,8 @@ class Handover:
         """Count what of each shard is with workers, or came back from them and is not durable yet."""
         out = self.custody.out()
         waiting = chain(self.inbox, self.porter)
-        out.update(shard_of(one.execution) for one in waiting if one.part is not None)
+        out.update(
+            shard_of(submission.execution) for submission in waiting if submission.part is not None
+        )
         out.update(map(shard_of, self.cache.busy()))
         return out

@@ -51,7 +51,7 @@ class Keychains:
         pools = _pools(program.playbook)
         for pool in sorted(pools & self.coming):
             await self._wait_for(pool)
-        found: dict[str, None] = {}
+        said: dict[str, None] = {}
         questions = [
             (pool, self._ask(link, program))
             for link, (pool, bounds) in self._workers.items()
@@ -60,15 +60,15 @@ class Keychains:
         for pool, answer in questions:
             checked = await asyncio.shield(answer)  # others may wait for it too
             missing = [*checked.missing, *await self._not_stored(namespace, pool, checked.stored)]
-            found |= dict.fromkeys(_said(one, pool) for one in missing[:MISSING_MAX])
-        return list(found)[:MISSING_MAX]
+            said |= dict.fromkeys(_said(secret, pool) for secret in missing[:MISSING_MAX])
+        return list(said)[:MISSING_MAX]
 
     async def _not_stored(self, namespace: str, pool: str, names: list[str]) -> list[str]:
         """Return why workers of a pool would not be given stored credentials."""
         if self._keeper is None:
             return []
-        found = [await self._keeper.lacks(namespace, pool, name) for name in names[:MISSING_MAX]]
-        return [why for why in found if why]
+        lacks = [await self._keeper.lacks(namespace, pool, name) for name in names[:MISSING_MAX]]
+        return [why for why in lacks if why]
 
     def _ask(self, link: Link, program: Program) -> asyncio.Future[frames.Checked]:
         key = link, program.digest
@@ -89,7 +89,7 @@ class Keychains:
 
     async def _wait_for(self, pool: str) -> None:
         until = self._clock.monotonic() + COMING_S
-        while pool in self.coming and pool not in {one for one, _ in self._workers.values()}:
+        while pool in self.coming and pool not in {served for served, _ in self._workers.values()}:
             left = until - self._clock.monotonic()
             if left <= 0:
                 return

@@ -11,6 +11,7 @@ import msgspec
 
 from petra.engine.changes import Draft
 from petra.engine.submissions import Submission
+from petra.kernel import State
 from petra.kernel import commands as c
 from petra.store.rows import Letter
 from petra.wire import Error
@@ -47,11 +48,25 @@ def letters_of(draft: Draft) -> tuple[Letter, ...]:
 def failed_start(
     request: Submission, reason: str, now: float, kind: str = "schema"
 ) -> Letter | None:
-    """Return what the parent of a child that cannot be started is told, if there is a parent."""
+    """Return what the parent of a child that cannot be started is told, or the schedule that wanted it."""
     command = request.make(now)
-    if not isinstance(command, c.Start) or not command.parent:
+    if not isinstance(command, c.Start) or not (command.parent or command.tells):
         return None
     error = Error(kind=kind, message=reason)
     ended = c.ChildEnded(now=0.0, child=request.execution, status="failed", error=error)
     name = f"{request.execution}/0/0"
-    return Letter(id=name, execution=command.parent, body=encode(Message(command=ended)), at=now)
+    told = command.parent or command.tells
+    return Letter(id=name, execution=told, body=encode(Message(command=ended)), at=now)
+
+
+def taken_start(request: Submission, there: State) -> Letter | None:
+    """Return what a schedule is told that wanted to start what is there already, unless the end of that will tell it."""
+    command = request.make(0.0)
+    if not isinstance(command, c.Start) or not command.tells:
+        return None
+    if not there.terminal and there.tells == command.tells:
+        return None
+    ended = c.ChildEnded(now=0.0, child=request.execution, status=there.terminal or "taken")
+    name = f"{request.execution}/taken/{command.tells}"
+    body = encode(Message(command=ended))
+    return Letter(id=name, execution=command.tells, body=body, at=there.now)

@@ -81,16 +81,16 @@ class LogFiles:
 
     def _write(self, lines: dict[str, list[LogLine]]) -> None:
         """Write lines by execution, and take out what is written."""
-        for execution, found in list(lines.items()):
-            self._extend(execution, found)
+        for execution, printed in list(lines.items()):
+            self._extend(execution, printed)
             del lines[execution]
 
-    def _extend(self, execution: str, found: list[LogLine]) -> None:
+    def _extend(self, execution: str, printed: list[LogLine]) -> None:
         path = file_of(self._folder, execution)
         size = self._size(path, execution)
         if size >= self._most:
             return
-        body = b"".join(_encode(_data(line)) + b"\n" for line in found)
+        body = b"".join(_encode(_data(line)) + b"\n" for line in printed)
         after = size + len(body)
         if after > self._most:
             full = _said(execution, f"the log of this execution is full ({self._most:,} bytes)")
@@ -145,13 +145,13 @@ class RunLogs:
 
 
 def _by_execution(frame: Log, now: float) -> dict[str, list[LogLine]]:
-    found: dict[str, list[LogLine]] = {}
+    printed: dict[str, list[LogLine]] = {}
     for line in frame.lines:
-        found.setdefault(line.execution, []).append(line)
+        printed.setdefault(line.execution, []).append(line)
     for execution, count in frame.dropped.items():
         note = _said(execution, f"{count:,} lines were dropped", at=now)
-        found.setdefault(execution, []).append(note)
-    return found
+        printed.setdefault(execution, []).append(note)
+    return printed
 
 
 def _said(execution: str, text: str, at: float = 0.0) -> LogLine:

@@ -61,7 +61,7 @@ class Lookout:
                         await self._look(execution)
 
     def _others(self) -> dict[str, None]:
-        return {one: None for one in self._feed.followed() if not self._owns(one)}
+        return {execution: None for execution in self._feed.followed() if not self._owns(execution)}
 
     async def _rest_over(self) -> bool:
         """Rest for a while, or until somebody comes; for good while there is nothing to look at."""

@@ -83,31 +83,31 @@ def _hello(frame: f.Hello) -> None:
 
 def _reports(reports: Sequence[f.RunReport]) -> None:
     _many(reports, "reports")
-    for one in reports:
+    for report in reports:
         # most are of one run, with short names: they are seen to be well in one go
         if not (
-            one.report is not None
-            and not (one.chunk or one.iterations or one.more)
-            and len(one.execution) + len(one.run) + len(one.lease) <= NAME_MAX
-            and 1 <= one.delivery <= 2**31
-            and 1 <= one.part <= 2**31
+            report.report is not None
+            and not (report.chunk or report.iterations or report.more)
+            and len(report.execution) + len(report.run) + len(report.lease) <= NAME_MAX
+            and 1 <= report.delivery <= 2**31
+            and 1 <= report.part <= 2**31
         ):
-            _report(one)
+            _report(report)
 
 
-def _report(given: f.RunReport) -> None:
-    _texts([given.execution, given.run, given.chunk, given.lease], "a name")
-    _between(given.delivery, 1, 2**31, "a delivery")
-    _between(given.part, 1, 2**31, "the number of a part")
-    _many(given.iterations, "iterations")
-    if given.chunk:
-        whole = given.report is None or not (given.iterations or given.more)
+def _report(report: f.RunReport) -> None:
+    _texts([report.execution, report.run, report.chunk, report.lease], "a name")
+    _between(report.delivery, 1, 2**31, "a delivery")
+    _between(report.part, 1, 2**31, "the number of a part")
+    _many(report.iterations, "iterations")
+    if report.chunk:
+        whole = report.report is None or not (report.iterations or report.more)
     else:
-        whole = given.report is not None and not (given.iterations or given.more)
+        whole = report.report is not None and not (report.iterations or report.more)
     if not whole:
         raise BreachError("a report is of a run or of iterations, and this one is of neither")
-    for one in given.iterations:
-        _path(one.path)
+    for iteration in report.iterations:
+        _path(iteration.path)
 
 
 def _log(frame: f.Log) -> None:
@@ -133,9 +133,9 @@ def _finite(number: float, what: str) -> None:
         raise BreachError(f"{what} is {number}")
 
 
-def _many(found: Sequence[object], what: str) -> None:
-    if len(found) > FRAME_MANY:
-        raise BreachError(f"{len(found):,} {what} in one frame; at most {FRAME_MANY:,}")
+def _many(things: Sequence[object], what: str) -> None:
+    if len(things) > FRAME_MANY:
+        raise BreachError(f"{len(things):,} {what} in one frame; at most {FRAME_MANY:,}")
 
 
 def _texts(texts: Collection[str], what: str) -> None:

@@ -37,10 +37,10 @@ class Mint:
 
     def is_made_up(self, lease: str) -> bool:
         """Tell whether no engine gave a lease; of those that other engines gave nobody knows."""
-        found = _LEASE.fullmatch(lease)
-        if found is None:
+        parts = _LEASE.fullmatch(lease)
+        if parts is None:
             return True
-        mark, number, seal = found.groups()
+        mark, number, seal = parts.groups()
         return mark == self._mark and not secrets.compare_digest(seal, self._seal(number))
 
     def gave(self, lease: str) -> bool:

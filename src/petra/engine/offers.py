@@ -65,10 +65,10 @@ class Offers:
     # Putting up and taking away
 
     def add(
-        self, row: PendingRow, given: Assignment | None = None, program: Program | None = None
+        self, row: PendingRow, assignment: Assignment | None = None, program: Program | None = None
     ) -> None:
-        """Put an assignment up for the workers of its pool; without ``given`` it is made when it goes out."""
-        offer = Queued(row, given, program)
+        """Put an assignment up for the workers of its pool; without ``assignment`` it is made when it goes out."""
+        offer = Queued(row, assignment, program)
         queue = self._queue_of(row)
         waiting = self.waiting.setdefault(queue, deque())
         if len(waiting) >= OFFERS_MAX:
@@ -100,7 +100,7 @@ class Offers:
     def _is_left(self, row: PendingRow) -> bool:
         """Tell whether a row is neither with a worker nor up for one, nor was just lost."""
         offers = self._by_run.get((row.execution, row.pending.run), ())
-        up = any(one.row.pending == row.pending and not one.gone for one in offers)
+        up = any(offer.row.pending == row.pending and not offer.gone for offer in offers)
         return not up and not self._leases.is_out(row) and mark(row) not in self._losing
 
     def taken(self, offer: Queued) -> None:

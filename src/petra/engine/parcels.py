@@ -57,25 +57,27 @@ class Parcels:
         self._versions: OrderedDict[int, _Version] = OrderedDict()
         self._out: dict[str, list[_Version]] = {}
 
-    def lean(self, given: Assignment, sent: SentValues) -> tuple[Assignment, list[frames.Shared]]:
+    def lean(
+        self, assignment: Assignment, sent: SentValues
+    ) -> tuple[Assignment, list[frames.Shared]]:
         """Return an assignment without what is sent by itself, and what has to be sent before it."""
-        scope = given.scope
-        found = [
+        scope = assignment.scope
+        versions = [
             (name, version)
             for name in _NAMES
-            if (value := scope.get(name)) and (version := self._version(given, name, value))
+            if (value := scope.get(name)) and (version := self._version(assignment, name, value))
         ]
-        if not found:
-            return given, []
-        self._out[given.lease] = [version for _, version in found]
-        shared = {name: version.key for name, version in found}
+        if not versions:
+            return assignment, []
+        self._out[assignment.lease] = [version for _, version in versions]
+        shared = {name: version.key for name, version in versions}
         rest = {name: value for name, value in scope.items() if name not in shared}
-        news = [_frame(version) for _, version in found if sent.add(version.key)]
-        return msgspec.structs.replace(given, scope=rest, shared=shared), news
+        news = [_frame(version) for _, version in versions if sent.add(version.key)]
+        return msgspec.structs.replace(assignment, scope=rest, shared=shared), news
 
-    def knows(self, given: Assignment) -> bool:
+    def knows(self, assignment: Assignment) -> bool:
         """Tell at a glance that an assignment has something that is sent by itself."""
-        versions, scope = self._versions, given.scope
+        versions, scope = self._versions, assignment.scope
         return bool(versions) and any(id(scope.get(name)) in versions for name in _NAMES)
 
     def again(self, leases: set[str], keys: Sequence[str]) -> Iterator[frames.Shared]:
@@ -91,7 +93,7 @@ class Parcels:
         """Forget what only the work under this lease could ask for."""
         self._out.pop(lease, None)
 
-    def _version(self, given: Assignment, name: str, value: dict[str, Any]) -> _Version | None:
+    def _version(self, assignment: Assignment, name: str, value: dict[str, Any]) -> _Version | None:
         """Return a value that is worth sending by itself, under a name that says which it is."""
         known = self._versions.get(id(value))
         if known is not None and known.value is value:
@@ -101,11 +103,11 @@ class Parcels:
             return None
         raw = _encode(value)
         digest = hashlib.blake2b(raw, digest_size=16).hexdigest()
-        found = _Version(value, f"{given.execution}/{name}/{digest}", len(raw))
-        self._versions[id(value)] = found
+        version = _Version(value, f"{assignment.execution}/{name}/{digest}", len(raw))
+        self._versions[id(value)] = version
         if len(self._versions) > SHARED_MAX:
             self._versions.popitem(last=False)
-        return found
+        return version
 
 
 def _frame(version: _Version) -> frames.Shared:
@@ -141,20 +143,20 @@ def further_frames(
         yield frames.Further(lease=lease, iterations=part, more=more or number < len(parts))
 
 
-def unfit(given: Assignment, size: int) -> frames.RunReport:
+def unfit(assignment: Assignment, size: int) -> frames.RunReport:
     """Return what an assignment comes to that no frame can hold."""
     message = (
         f"what the run is given has {size:,} bytes; at most {frames.MAX_FRAME:,} go to a worker"
     )
     error = Error(kind="limit", code="payload", message=message, retryable=False)
     report = Report(status="error", error=error)
-    made = frames.RunReport(
-        execution=given.execution, run=given.run, chunk=given.chunk, delivery=given.delivery, lease=given.lease,
+    failure = frames.RunReport(
+        execution=assignment.execution, run=assignment.run, chunk=assignment.chunk, delivery=assignment.delivery, lease=assignment.lease,
     )  # fmt: skip
-    if not given.chunk or given.gather is not None:
-        return msgspec.structs.replace(made, report=report)
-    return msgspec.structs.replace(made, iterations=_each(given.iterations, report))
+    if not assignment.chunk or assignment.gather is not None:
+        return msgspec.structs.replace(failure, report=report)
+    return msgspec.structs.replace(failure, iterations=_each(assignment.iterations, report))
 
 
 def _each(iterations: list[Iteration], report: Report) -> list[IterationReport]:
-    return [IterationReport(path=one.path, report=report) for one in iterations]
+    return [IterationReport(path=iteration.path, report=report) for iteration in iterations]

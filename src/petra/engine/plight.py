@@ -14,37 +14,37 @@ from petra.namespaces import DEFAULT
 
 def explained(custody: Custody, entry: Entry, retries: Retries | None = None) -> Explanation:
     """Explain an execution as it is now, with what workers do for it, or why none does."""
-    found = explain(entry.program, entry.state)
+    explanation = explain(entry.program, entry.state)
     execution = entry.state.id
-    waiting = [_with_worker(custody, execution, one) for one in found.waiting]
+    waiting = [_with_worker(custody, execution, wait) for wait in explanation.waiting]
     if retries is not None:
-        waiting = [_with_retry(retries, execution, one) for one in waiting]
-    stranded = next((one for one in waiting if one.reason == "no worker"), None)
-    sentence = found.sentence
-    if stranded is not None and found.status == "running":
+        waiting = [_with_retry(retries, execution, wait) for wait in waiting]
+    stranded = next((wait for wait in waiting if wait.reason == "no worker"), None)
+    sentence = explanation.sentence
+    if stranded is not None and explanation.status == "running":
         sentence = stranded.sentence
-    return Explanation(found.status, found.reason, sentence, waiting)
+    return Explanation(explanation.status, explanation.reason, sentence, waiting)
 
 
-def _with_retry(retries: Retries, execution: str, one: Waiting) -> Waiting:
-    said = retries.said(execution, one.token) if one.reason == "worker" else ""
-    return replace(one, sentence=f"{one.sentence} {said}") if said else one
+def _with_retry(retries: Retries, execution: str, wait: Waiting) -> Waiting:
+    said = retries.said(execution, wait.token) if wait.reason == "worker" else ""
+    return replace(wait, sentence=f"{wait.sentence} {said}") if said else wait
 
 
-def _with_worker(custody: Custody, execution: str, one: Waiting) -> Waiting:
-    if one.reason != "worker":
-        return one
-    holders = custody.holders(execution, one.token)
+def _with_worker(custody: Custody, execution: str, wait: Waiting) -> Waiting:
+    if wait.reason != "worker":
+        return wait
+    holders = custody.holders(execution, wait.token)
     if holders:
-        return replace(one, sentence=f"Step '{one.step}' runs on worker {', '.join(holders)}.")
-    queue = custody.offers.waits_in(execution, one.token)
+        return replace(wait, sentence=f"Step '{wait.step}' runs on worker {', '.join(holders)}.")
+    queue = custody.offers.waits_in(execution, wait.token)
     if queue is None:
-        return one
+        return wait
     if custody.roster.is_served(*queue):
-        words = f"Step '{one.step}' waits for room: {_count(custody.offers.waits(*queue))} of pool '{queue.pool}'."
-        return replace(one, reason="room", sentence=words, unblocked_by="a worker that has room")
-    words = f"Step '{one.step}' waits: {missing(custody, queue)}."
-    return replace(one, reason="no worker", sentence=words, unblocked_by=f"a worker {_of(queue)}")
+        words = f"Step '{wait.step}' waits for room: {_count(custody.offers.waits(*queue))} of pool '{queue.pool}'."
+        return replace(wait, reason="room", sentence=words, unblocked_by="a worker that has room")
+    words = f"Step '{wait.step}' waits: {missing(custody, queue)}."
+    return replace(wait, reason="no worker", sentence=words, unblocked_by=f"a worker {_of(queue)}")
 
 
 def missing(custody: Custody, queue: Queue) -> str:
@@ -62,8 +62,8 @@ def _of(queue: Queue) -> str:
 
 def troubles(custody: Custody) -> list[str]:
     """Say what is wrong with workers: pools without any that runs wait for, and what their keeper last saw."""
-    found = [missing(custody, queue) for queue in custody.unserved()]
-    return found or [text for text in custody.roster.troubles.values() if text]
+    unserved = [missing(custody, queue) for queue in custody.unserved()]
+    return unserved or [text for text in custody.roster.troubles.values() if text]
 
 
 def _count(runs: int) -> str:

@@ -35,9 +35,9 @@ class Programs:
 
     def latest(self, digest: str, known: Program | None) -> Program:
         """Return the playbook of a digest as it was read last: its lines are those its author sees."""
-        found = self._programs.get(digest, known)
-        assert found is not None, "an assignment is made with its playbook at hand"
-        return found
+        program = self._programs.get(digest, known)
+        assert program is not None, "an assignment is made with its playbook at hand"
+        return program
 
     def compiled(self, playbook: Playbook) -> Program:
         """Return the compiled form of a playbook; the same object is compiled once."""

@@ -45,12 +45,12 @@ class Proofs:
     async def problems(self, program: Program) -> tuple[Problem, ...]:
         """Return what is wrong with the net of a definition whatever guards and data come to."""
         proof = await self._proof(program)
-        return tuple(one for one in proof.problems if one.severity == "error")
+        return tuple(problem for problem in proof.problems if problem.severity == "error")
 
     async def fault(self, program: Program) -> str:
         """Say what is wrong with the net of a definition whatever guards and data come to; nothing where nothing is."""
-        found = await self.problems(program)
-        return _said(found[0]) if found else ""
+        problems = await self.problems(program)
+        return _said(problems[0]) if problems else ""
 
     async def _proof(self, program: Program) -> Proof:
         digest = program.digest
@@ -72,9 +72,9 @@ class Proofs:
         return proof
 
 
-def _said(found: Problem) -> str:
-    hint = f"; {found.hint}" if found.hint else ""
-    return f"its net is not sound: {found.message}{hint} [{found.code}]"
+def _said(problem: Problem) -> str:
+    hint = f"; {problem.hint}" if problem.hint else ""
+    return f"its net is not sound: {problem.message}{hint} [{problem.code}]"
 
 
 def _proved(playbook: Playbook) -> Proof:

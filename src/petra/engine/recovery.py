@@ -51,11 +51,11 @@ class Recovery:
     async def find(self, shards: Collection[int] | None, *, in_order: bool) -> None:
         """Find out which runs of some shards are out, before acting for them."""
         after = ("", "", "")
-        found = self._left if in_order else self._lost
+        here = self._left if in_order else self._lost
         while page := await self._store.pending(shards=shards, after=after):
             for row in page:
                 if self._scope.holds(row.execution):
-                    (self._elsewhere if row.lease else found).append(row)
+                    (self._elsewhere if row.lease else here).append(row)
             last = page[-1]
             after = (last.execution, last.pending.run, last.pending.chunk)
 

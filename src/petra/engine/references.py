@@ -18,14 +18,14 @@ _MARK = b'"checksum"'
 def references_of(line: RecordRow) -> Iterator[dict[str, Any]]:
     """Yield the references that a record holds."""
     if _MARK in line.body:
-        for one in references_within(msgspec.json.decode(line.body)):
-            yield from objects_in(one)
+        for reference in references_within(msgspec.json.decode(line.body)):
+            yield from objects_in(reference)
 
 
 def objects_of(lines: Iterable[RecordRow]) -> tuple[str, ...]:
     """Return the keys of the objects that records refer to, each once."""
-    found: dict[str, None] = {}
+    keys: dict[str, None] = {}
     for line in lines:
         if _MARK in line.body:
-            found.update(dict.fromkeys(reference["key"] for reference in references_of(line)))
-    return tuple(found) if found else ()
+            keys.update(dict.fromkeys(reference["key"] for reference in references_of(line)))
+    return tuple(keys) if keys else ()

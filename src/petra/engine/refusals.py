@@ -6,8 +6,10 @@ It was answered before, its execution is there already, or it cannot be carried 
 from __future__ import annotations
 
 from petra.engine.answers import Answered, known_answer
+from petra.engine.cache import Entry
 from petra.engine.courier import TAKEN, Courier
 from petra.engine.inbox import Inbox
+from petra.engine.letters import taken_start
 from petra.engine.reports import ReportIntake
 from petra.engine.submissions import Submission
 from petra.engine.trouble import incident, told, words
@@ -47,8 +49,9 @@ class Refusals:
         if request.letter:
             self._courier.discard(request)
 
-    def taken(self, request: Submission) -> None:
+    def taken(self, request: Submission, there: Entry | None = None) -> None:
         """There is an execution of that id, so it cannot be started."""
         request.reply(Answered(request.execution, TAKEN))
         if request.letter:
-            self._courier.refuse(request, TAKEN)
+            reply = taken_start(request, there.state) if there is not None else None
+            self._courier.refuse(request, TAKEN, reply=reply)

@@ -7,6 +7,8 @@ acknowledged comes again, and who waits for an answer asks again.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from petra.engine.answers import Answered
 from petra.engine.changes import Draft
 from petra.engine.courier import Courier
@@ -36,7 +38,9 @@ class Releaser:
         courier: Courier,
         feed: Feed,
         refusals: Refusals,
+        to_be_sent: Callable[[], None],
     ) -> None:
+        self._to_be_sent = to_be_sent
         self._store = store
         self._inbox = inbox
         self._courier = courier
@@ -99,24 +103,31 @@ class Releaser:
         if change.row is not None:
             feed.listed((change.row,))
         feed.listed(change.items)
-        for one in draft.told:
+        for notice in draft.told:
             feed.told(
-                Told(execution=execution, item=one.item, about=one.about, version=change.version)
+                Told(
+                    execution=execution,
+                    item=notice.item,
+                    about=notice.about,
+                    version=change.version,
+                )
             )
 
     def _carry_out(self, draft: Draft) -> None:
         """Stop what is no longer wanted, offer what is; effects that concern others travel as letters."""
         entry = draft.entry
+        if draft.notifications:
+            self._to_be_sent()
         for request, _ in draft.requests:
             if request.part is not None:
                 self._reports.settled(*request.part)
         for run in draft.stopped:
             self._custody.stop(entry.state.id, run, "withdrawn")
-        for pending, given in draft.assigned.values():
+        for pending, assignment in draft.assigned.values():
             row = rows.PendingRow(
                 execution=entry.state.id, pending=pending, namespace=entry.state.namespace
             )
-            self._offers.add(row, given, entry.program)
+            self._offers.add(row, assignment, entry.program)
         for pending, further, more in draft.extended:
             row = rows.PendingRow(execution=entry.state.id, pending=pending)
             self._custody.extend(row, further, more=more)

@@ -41,27 +41,27 @@ async def family_of(store: Store, execution: str) -> Family:
         raise UsageError(
             f"execution {execution} is a sub-playbook of {above.row.id}, which has not ended; remove that one"
         )
-    found = Family(execution)
+    family = Family(execution)
     todo = [stored.row]
     while todo:
         row = todo.pop()
-        found.members.append(row.id)
-        found.live += [row.id] if row.ended is None else []
+        family.members.append(row.id)
+        family.live += [row.id] if row.ended is None else []
         todo += await _children(store, row.id)
-    return found
+    return family
 
 
 async def _children(store: Store, execution: str) -> list[ExecutionRow]:
-    found: list[ExecutionRow] = []
+    children: list[ExecutionRow] = []
     cursor: str | None = None
     while True:
         page = await store.executions(
             ExecutionFilter(parent=execution), cursor=cursor, limit=10 * PAGE
         )
-        found += [stored.row for stored in page.rows]
+        children += [stored.row for stored in page.rows]
         cursor = page.cursor
         if cursor is None:
-            return found
+            return children
 
 
 async def remove(

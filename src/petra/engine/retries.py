@@ -26,10 +26,10 @@ class Retries:
 
     def said(self, execution: str, run: str) -> str:
         """Say which try of a run failed last, why, and when the next one comes or came; nothing of one that had none."""
-        found = self._last.get((execution, run))
-        if found is None:
+        retrying = self._last.get((execution, run))
+        if retrying is None:
             return ""
-        notice, at = found
+        notice, at = retrying
         attempt, error = notice.attempt, notice.attempt.error
         of = f" of {notice.of}" if notice.of else ""
         why = f" ({error.kind}: {error.message})" if error is not None else ""

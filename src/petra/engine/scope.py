@@ -36,7 +36,7 @@ class Scope:
 
 async def family(store: Store, executions: Collection[str]) -> set[str]:
     """Return executions with those that wait for them and those that they wait for."""
-    found: set[str] = set()
+    members: set[str] = set()
     for execution in executions:
         above = execution
         for _ in range(DEPTH_MAX):
@@ -46,22 +46,22 @@ async def family(store: Store, executions: Collection[str]) -> set[str]:
             above = stored.row.parent
         todo = [above, execution]
         while todo:
-            one = todo.pop()
-            if one not in found:
-                found.add(one)
-                todo += await _children(store, one)
-    return found
+            member = todo.pop()
+            if member not in members:
+                members.add(member)
+                todo += await _children(store, member)
+    return members
 
 
 async def _children(store: Store, execution: str) -> list[str]:
     """Return the children of an execution that have not ended."""
-    found: list[str] = []
+    children: list[str] = []
     cursor: str | None = None
     while True:
         page = await store.executions(
             ExecutionFilter(parent=execution), cursor=cursor, limit=10 * PAGE
         )
-        found += [stored.row.id for stored in page.rows if stored.row.ended is None]
+        children += [stored.row.id for stored in page.rows if stored.row.ended is None]
         cursor = page.cursor
         if cursor is None:
-            return found
+            return children

@@ -56,9 +56,9 @@ class SharedShelf:
         """Tell whether what a reference leads to is here."""
         return reference["key"] in self._found
 
-    def put(self, reference: dict[str, Any], found: Any) -> None:
+    def put(self, reference: dict[str, Any], value: Any) -> None:
         """Keep an object; others make room."""
-        self._found.put(reference["key"], found, reference["size"])
+        self._found.put(reference["key"], value, reference["size"])
 
     def pieces(self, reference: dict[str, Any]) -> list[tuple[int, dict[str, Any]]]:
         """Have a list cut: nobody keeps how it was."""
@@ -102,34 +102,34 @@ class Brought:
         """Tell whether what a reference leads to is at hand."""
         return reference["key"] in self._found or self._shelf.has(reference)
 
-    def put(self, reference: dict[str, Any], found: Any) -> None:
+    def put(self, reference: dict[str, Any], value: Any) -> None:
         """Keep an object that was made: until it is durable, nobody could read it anywhere else."""
-        self._found[reference["key"]] = found
-        self._shelf.put(reference, found)
+        self._found[reference["key"]] = value
+        self._shelf.put(reference, value)
 
     def pieces(self, reference: dict[str, Any]) -> list[tuple[int, dict[str, Any]]]:
         """Return the pieces that a list was cut into."""
-        found = self._cuts.get(_place(reference))
-        if found is None:
+        cut = self._cuts.get(_place(reference))
+        if cut is None:
             raise CutNeededError(reference)
-        if isinstance(found, UnreadableError):
-            raise UnreadableError(found.kind, found.message)
-        return found
+        if isinstance(cut, UnreadableError):
+            raise UnreadableError(cut.kind, cut.message)
+        return cut
 
     def take_cut(
-        self, reference: dict[str, Any], found: list[tuple[int, dict[str, Any]]] | UnreadableError
+        self, reference: dict[str, Any], cut: list[tuple[int, dict[str, Any]]] | UnreadableError
     ) -> None:
         """Hold the pieces that a list was cut into, or the error it came to."""
-        self._cuts[_place(reference)] = found
+        self._cuts[_place(reference)] = cut
 
-    def take(self, reference: dict[str, Any], found: Any) -> None:
+    def take(self, reference: dict[str, Any], value: Any) -> None:
         """Hold what was brought, or the error it came to."""
-        if isinstance(found, UnreadableError):
-            self._failed[reference["key"]] = found
+        if isinstance(value, UnreadableError):
+            self._failed[reference["key"]] = value
             return
-        self._found[reference["key"]] = found
+        self._found[reference["key"]] = value
         self._size += reference["size"]
-        self._shelf.put(reference, found)
+        self._shelf.put(reference, value)
 
     def refuses(self, reference: dict[str, Any]) -> UnreadableError | None:
         """Say why an object is not even asked for: it is too large, or would be too much beside the others."""
@@ -215,12 +215,12 @@ class Porter:
         until = self._clock.monotonic() + BRING_S
         while True:
             async with self._room:
-                found = await self._cut_once(execution, reference)
-            if not isinstance(found, ObjectError) or found.kind not in ("quota", "connection"):
-                return found
-            if found.kind == "connection" and self._clock.monotonic() >= until:
-                return found
-            _log.warning("%s waits until this is over: %s", execution, found)
+                pieces = await self._cut_once(execution, reference)
+            if not isinstance(pieces, ObjectError) or pieces.kind not in ("quota", "connection"):
+                return pieces
+            if pieces.kind == "connection" and self._clock.monotonic() >= until:
+                return pieces
+            _log.warning("%s waits until this is over: %s", execution, pieces)
             await self._clock.sleep(RETRY_S)
 
     async def _cut_once(
@@ -254,14 +254,14 @@ class Porter:
 
     async def store(self, made: Iterable[Made]) -> None:
         """Store what decisions made; while that cannot be done, nothing else is made durable either."""
-        for one in made:
-            await self._store(one)
+        for new in made:
+            await self._store(new)
 
-    async def _store(self, one: Made) -> None:
+    async def _store(self, new: Made) -> None:
         assert self._objects is not None
         while True:
             try:
-                await self._objects.write(one.key, one.content)
+                await self._objects.write(new.key, new.content)
             except ObjectError as error:
                 _log.warning("nothing is acknowledged until this is over: %s", error)
                 await self._clock.sleep(RETRY_S)

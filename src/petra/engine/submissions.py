@@ -60,34 +60,34 @@ class Submission(msgspec.Struct):
 
 
 def of_report(
-    link: Link, given: frames.RunReport, holds: Callable[[Link, frames.RunReport], bool]
+    link: Link, report: frames.RunReport, holds: Callable[[Link, frames.RunReport], bool]
 ) -> Submission:
     """Return what a worker's report submits; whether it counts is asked when it is decided."""
 
     def make(now: float) -> c.AnyCommand:
-        delivery = given.delivery if holds(link, given) else 0  # which the kernel rejects
-        if given.refused:
+        delivery = report.delivery if holds(link, report) else 0  # which the kernel rejects
+        if report.refused:
             return c.RaiseIncident(
                 now=now,
-                message=given.refused[:WORDS_MAX],
-                run=given.run,
-                chunk=given.chunk,
+                message=report.refused[:WORDS_MAX],
+                run=report.run,
+                chunk=report.chunk,
                 delivery=delivery,
             )
-        if given.chunk:
+        if report.chunk:
             return c.ChunkReport(
                 now=now,
-                run=given.run,
-                chunk=given.chunk,
-                reports=given.iterations,
+                run=report.run,
+                chunk=report.chunk,
+                reports=report.iterations,
                 delivery=delivery,
-                more=given.more,
-                gathered=given.report,
+                more=report.more,
+                gathered=report.report,
             )
-        assert given.report is not None
-        return c.StepReport(now=now, run=given.run, report=given.report, delivery=delivery)
+        assert report.report is not None
+        return c.StepReport(now=now, run=report.run, report=report.report, delivery=delivery)
 
-    return Submission(given.execution, make, part=(link, given.lease, given.part))
+    return Submission(report.execution, make, part=(link, report.lease, report.part))
 
 
 def of_lost_delivery(row: rows.PendingRow) -> Submission:

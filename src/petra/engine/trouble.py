@@ -40,11 +40,11 @@ def told(request: Submission, error: BaseException) -> PetraError:
     """Return what whoever waits for an answer is told."""
     if isinstance(error, PetraError):
         return error
-    made = UndecidedError(
+    undecided = UndecidedError(
         f"execution '{request.execution}': this cannot be carried out, and nothing of it happened: {words(error)}"
     )
-    made.__cause__ = error
-    return made
+    undecided.__cause__ = error
+    return undecided
 
 
 def incident(request: Submission, error: BaseException) -> Submission | None:

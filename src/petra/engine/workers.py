@@ -148,19 +148,19 @@ class Lease(msgspec.Struct, eq=False):
     claim: frames.RunReport | None = None
     """That part itself: it is of what this is the right to, which need not be asked again."""
 
-    def is_for(self, given: frames.RunReport) -> bool:
+    def is_for(self, report: frames.RunReport) -> bool:
         """Tell whether a report is of what this is the right to."""
-        return is_of(self.row, given)
+        return is_of(self.row, report)
 
 
-def is_of(row: PendingRow, given: frames.RunReport) -> bool:
+def is_of(row: PendingRow, report: frames.RunReport) -> bool:
     """Tell whether a report is of the very delivery that a row is."""
     pending = row.pending
     return (
-        given.run == pending.run
-        and given.delivery == pending.delivery
-        and given.execution == row.execution
-        and given.chunk == pending.chunk
+        report.run == pending.run
+        and report.delivery == pending.delivery
+        and report.execution == row.execution
+        and report.chunk == pending.chunk
     )
 
 
@@ -176,9 +176,9 @@ class Queued(msgspec.Struct, eq=False):
     gone: bool = False
 
 
-def remember(known: OrderedDict[str, None], one: str) -> None:
+def remember(known: OrderedDict[str, None], name: str) -> None:
     """Keep a name among those that came lately."""
-    known[one] = None
+    known[name] = None
     if len(known) > REMEMBERED_MAX:
         known.popitem(last=False)
 

@@ -7,6 +7,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from petra.kernel.events import AnyEvent
+from petra.kernel.timetable import Keeps
 from petra.namespaces import DEFAULT
 from petra.playbook.company import Company
 from petra.wire import Error, IterationReport, Report
@@ -38,6 +39,7 @@ class Start(Asked, frozen=True, kw_only=True, tag="start"):
 
     ``allow_unsound`` says that whoever starts it knows of what is wrong with its net; it holds for its children too.
     ``company`` are the playbooks that it may call because they lay beside it; ``labels`` come to those of its playbook.
+    ``tells`` is the execution that is told of its end beside its parent; one that ``keeps`` a schedule does nothing else.
     """
 
     workload: dict[str, Any] = {}
@@ -48,6 +50,8 @@ class Start(Asked, frozen=True, kw_only=True, tag="start"):
     company: Company | None = None
     labels: dict[str, str] = {}
     namespace: str = DEFAULT
+    tells: str = ""
+    keeps: Keeps | None = None
 
 
 class Fork(Asked, frozen=True, kw_only=True, tag="fork"):
@@ -218,6 +222,21 @@ class Retry(Asked, frozen=True, kw_only=True, tag="retry"):
     reason: str = ""
 
 
+class Steer(Asked, frozen=True, kw_only=True, tag="schedule"):
+    """Somebody wants something of a schedule: set, pause, resume, run, backfill (S24).
+
+    ``keeps`` is another text of it, ``since`` and ``until`` are the times to fill in, ``child`` is how that is called which
+    is run now.
+    """
+
+    act: str
+    keeps: Keeps | None = None
+    since: float = 0.0
+    until: float = 0.0
+    child: str = ""
+    reason: str = ""
+
+
 CallerCommand = (
     SendSignal | PatchCtx | Act | ChangeGroup | Pause | Resume | Cancel | Override | Retry
 )
@@ -234,6 +253,7 @@ EngineCommand = (
     | Tick
     | ChildEnded
     | Migrate
+    | Steer
 )
 """What only an engine says: that time passed, what its workers and its other executions report."""
 

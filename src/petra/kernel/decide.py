@@ -15,7 +15,17 @@ from msgspec import Struct
 
 from petra.errors import UnreadableError
 from petra.kernel import commands as c
-from petra.kernel import completion, fan_in, human, incidents, loops, pairing, runs, tasks
+from petra.kernel import (
+    completion,
+    fan_in,
+    human,
+    incidents,
+    loops,
+    pairing,
+    runs,
+    schedules,
+    tasks,
+)
 from petra.kernel import events as e
 from petra.kernel.admission import DeniedError, judge_again, passes, reconsider
 from petra.kernel.cancel import stop, withdraw_branches
@@ -232,16 +242,6 @@ def _start(turn: Turn, command: c.Start) -> None:
         problem = schema_fault(canonical(spec.input_schema), workload)
         if problem is not None:
             raise RefusedError(f"the workload does not fit: {problem}")
-    timers = []
-    if spec.timeout_s is not None:
-        timers.append(
-            e.NewTimer(
-                id=derive("execution", turn.state.id),
-                due=turn.now + spec.timeout_s,
-                kind="execution",
-                group="execution",
-            )
-        )
     entry = e.Produced(id=derive("entry", turn.state.id), step=program.entry)
     turn.emit(
         e.ExecutionStarted(
@@ -254,15 +254,27 @@ def _start(turn: Turn, command: c.Start) -> None:
             inherits=command.inherits,
             allow_unsound=command.allow_unsound,
             depth=command.depth,
-            timers=timers,
+            timers=_limits(turn),
             actor=command.actor,
             by=command.by,
             company=command.company if program.calls_others else None,
             labels=command.labels,
             namespace=command.namespace,
+            tells=command.tells,
         )
     )
+    if command.keeps is not None:
+        schedules.keep(turn, command.keeps, command)
     turn.agenda.add(turn.state.ready[entry.id])
+
+
+def _limits(turn: Turn) -> list[e.NewTimer]:
+    """Return the timer of the whole execution, if it has one."""
+    limit, name = turn.program.spec.timeout_s, turn.state.id
+    if limit is None:
+        return []
+    due = turn.now + limit
+    return [e.NewTimer(id=derive("execution", name), due=due, kind="execution", group="execution")]
 
 
 def _workload(turn: Turn, command: c.Start) -> dict[str, Any]:
@@ -421,6 +433,7 @@ def _resume(turn: Turn, command: c.Resume) -> None:
         raise RefusedError("the execution is not paused")
     turn.emit(e.ExecutionResumed(actor=command.actor, by=command.by))
     _reconsider_all(turn)  # a gate may have turned false in the meantime
+    schedules.due(turn)
 
 
 def _reconsider_all(turn: Turn) -> None:
@@ -435,6 +448,11 @@ def _reconsider_all(turn: Turn) -> None:
 def _migrate(turn: Turn, command: c.Migrate) -> None:
     migrate(turn, command)
     _reconsider_all(turn)
+
+
+def _child_ended(turn: Turn, command: c.ChildEnded) -> None:
+    if not schedules.ended(turn, command):
+        tasks.child_ended(turn, command)
 
 
 def _cancel(turn: Turn, command: c.Cancel) -> None:
@@ -562,7 +580,8 @@ _COMMANDS: dict[type, Callable[[Turn, Any], None]] = {
     c.PatchCtx: _patch,
     c.Act: human.act,
     c.ChangeGroup: _group,
-    c.ChildEnded: tasks.child_ended,
+    c.ChildEnded: _child_ended,
+    c.Steer: schedules.steer,
     c.Pause: _pause,
     c.Resume: _resume,
     c.Cancel: _cancel,

@@ -6,6 +6,7 @@ from typing import Any
 
 import msgspec
 
+from petra.kernel.commands import Start
 from petra.playbook.company import Company
 
 
@@ -51,6 +52,16 @@ class StartChild(Effect, frozen=True, tag="child.start"):
     company: Company | None = None
 
 
+class StartOther(Effect, frozen=True, tag="other.start"):
+    """Start an execution that is no child: of the playbook of that path, or digest."""
+
+    child: str
+    start: Start
+    path: str = ""
+    version: str | None = None
+    digest: str = ""
+
+
 class CancelChild(Effect, frozen=True, tag="child.cancel"):
     """Cancel a sub-playbook."""
 
@@ -71,4 +82,4 @@ class Finish(Effect, frozen=True, tag="finish"):
     status: str
 
 
-AnyEffect = Assign | Extend | Stop | StartChild | CancelChild | Notify | Finish
+AnyEffect = Assign | Extend | Stop | StartChild | StartOther | CancelChild | Notify | Finish

@@ -12,6 +12,7 @@ from typing import Any
 
 import msgspec
 
+from petra.kernel.schedule_events import AnyScheduleEvent
 from petra.namespaces import DEFAULT
 from petra.playbook.company import Company
 from petra.wire import Attempt, Error, LeftOut, Write
@@ -124,6 +125,7 @@ class ExecutionStarted(Event, frozen=True, tag="execution.started"):
     company: Company | None = None
     labels: dict[str, str] = {}
     namespace: str = DEFAULT
+    tells: str = ""
 
 
 class StepStarted(Event, frozen=True, tag="step.started"):
@@ -552,4 +554,5 @@ AnyEvent = (
     | ExecutionForked
     | PastTaken
     | ExecutionMigrated
+    | AnyScheduleEvent
 )

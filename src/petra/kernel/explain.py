@@ -12,6 +12,7 @@ from petra.kernel.program import Program, StepPlan
 from petra.kernel.rest import WhyAtRest, rest_of, waits_of, what
 from petra.kernel.scope import scope, timestamp, view_of
 from petra.kernel.state import Chunk, Group, ReadyToken, State, StepRun
+from petra.kernel.timetable import Timetable, passed_over, waits_for_end
 from petra.references import Follow
 
 _SIGNALS_SHOWN = 5
@@ -60,10 +61,25 @@ def explain(program: Program, state: State, follow: Follow | None = None) -> Exp
         )
     if state.phase == "compensating" and rest is None:
         return Explanation("compensating", "", _compensating(program, state), waiting)
+    if state.timetable is not None and rest is not None:
+        return _schedule(rest, state.timetable)
     if rest is None:
         words = f" An incident: {state.trouble}." if state.trouble else ""
         return Explanation("running", "", _running(state) + words, waiting)
     return Explanation(rest.status, rest.reason, _sentence(rest), waiting)
+
+
+def _schedule(rest: WhyAtRest, table: Timetable) -> Explanation:
+    """Say what a schedule waits for, and what it has passed."""
+    said = f"{_sentence(rest)} {passed_over(table)}".strip()
+    unblocked = f"'petra schedule resume {table.schedule.name}'" if table.paused else "time"
+    if waits_for_end(table):
+        unblocked = f"the end of {', '.join(table.running)}"
+    waits = Waiting(
+        rest.token, "keep_time", rest.reason, f"{rest.message}.", unblocked_by=unblocked,
+        child=next(iter(table.running), ""),
+    )  # fmt: skip
+    return Explanation(rest.status, rest.reason, said, [waits])
 
 
 def _undone(program: Program, state: State) -> str:

@@ -13,7 +13,9 @@ from msgspec import UNSET
 
 from petra.kernel import commands as c
 from petra.kernel import events as e
+from petra.kernel import schedule_events as s
 from petra.kernel.human import ANY_ROLE, SYSTEM
+from petra.kernel.schedule_inputs import kept, steered
 from petra.kernel.state import Chunk, State, StepRun
 from petra.wire import Error, IterationReport, Report
 
@@ -43,7 +45,7 @@ def _of(state: State, now: float, event: e.AnyEvent, rest: Past) -> Iterator[c.A
             yield c.Start(
                 now=now, workload=event.workload, parent=event.parent, inherits=event.inherits, depth=event.depth,
                 allow_unsound=event.allow_unsound, actor=event.actor, by=event.by, company=event.company, labels=event.labels,
-                namespace=event.namespace,
+                namespace=event.namespace, tells=event.tells, keeps=kept(rest),
             )  # fmt: skip
         case e.StepEnded():
             yield from _ended(state, now, event)
@@ -83,6 +85,8 @@ def _asked(now: float, event: e.AnyEvent) -> Iterator[c.AnyCommand]:
             yield c.Resume(now=now, actor=event.actor, by=event.by)
         case e.ExecutionEnding():
             yield c.Cancel(now=now, reason=event.reason, actor=event.actor, by=event.by)
+        case s.ScheduleEvent():
+            yield from steered(now, event)
         case e.ExecutionMigrated():
             yield c.Migrate(
                 now=now, digest=event.digest, renamed=event.renamed, reason=event.reason, actor=event.actor, by=event.by,

@@ -20,6 +20,7 @@ from dataclasses import dataclass
 
 from petra.kernel.program import Program, StepPlan
 from petra.kernel.state import Chunk, Group, ReadyToken, State, StepRun
+from petra.kernel.timetable import sentence
 from petra.kernel.turn import TransformError, Turn
 from petra.kernel.verdict import verdict
 from petra.kernel.waiting import Awaited
@@ -70,6 +71,8 @@ def rest_of(program: Program, state: State) -> WhyAtRest | None:
         return None
     if state.trouble:
         return WhyAtRest("stuck", "incident", state.trouble)
+    if state.timetable is not None:
+        return WhyAtRest("waiting", "timer", sentence(state.timetable), next(iter(state.runs), ""))
     for reason in ORDER:
         places = state.waiting.get(reason)
         if places:

@@ -17,6 +17,7 @@ from typing import Any, Literal, NamedTuple
 
 from msgspec import Struct, field
 
+from petra.kernel.timetable import Timetable
 from petra.kernel.waiting import LIMITS, Awaited, Signal, Timer, WorkItem
 from petra.namespaces import DEFAULT
 from petra.playbook.company import Company
@@ -134,17 +135,13 @@ def _sums(loop: LoopState) -> tuple[int, int, int, int]:
     nested = [inner for inner in loop.active.values() if inner is not None]
     total = (
         loop.total
-        if not nested and not _has_lists(loop)
+        if not nested and not (loop.done != loop.total and loop.is_over)
         else done + sum(_sums(inner)[0] for inner in nested)
     )
     for inner in nested:
         _, more, good, bad = _sums(inner)
         done, ok, failed = done + more, ok + good, failed + bad
     return max(total, done), done, ok, failed
-
-
-def _has_lists(loop: LoopState) -> bool:
-    return loop.done != loop.total and loop.is_over
 
 
 class Chunk(Struct, gc=False):
@@ -337,6 +334,9 @@ class State(Struct, gc=False):
     labels: dict[str, str] = {}
     """Those that it was started with, beside those of its playbook."""
     namespace: str = DEFAULT
+    tells: str = ""
+    """The execution that keeps the schedule which started it, and waits for its end (S24)."""
+    timetable: Timetable | None = None
     origins: list[str] = []
     """The executions whose past this one has, oldest first."""
     gathered: dict[str, Seen] = {}

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from petra.kernel import completion, human, runs, tasks
+from petra.kernel import completion, human, runs, schedules, tasks
 from petra.kernel import events as e
 from petra.kernel.cancel import stop
 from petra.kernel.state import StepRun, counts_of
+from petra.kernel.timetable import TIMER
 from petra.kernel.turn import Turn
 from petra.kernel.waiting import TIMERS_APART, Timer
 from petra.wire import Error, Report
@@ -22,6 +23,8 @@ def fire_timer(turn: Turn, timer: Timer) -> None:
     elif timer.kind == "execution":
         if not turn.state.ending or turn.state.phase == "final":
             completion.abort(turn, "timeout")
+    elif timer.kind == TIMER:
+        schedules.due(turn)
     elif (run := turn.state.runs.get(timer.run)) is not None:
         _RUN_TIMERS[timer.kind](turn, run, timer)
 

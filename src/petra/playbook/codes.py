@@ -2,7 +2,7 @@
 
 Each has a page under docs/reference/errors with its cause and its fix. A code is never reused for
 another meaning. P0: the text; P1: the document; P2: mostly warnings; P3: the net;
-P4: what stands around the file.
+P4: what stands around the file; P5: schedules.
 """
 
 from __future__ import annotations
@@ -72,5 +72,7 @@ CODES = MappingProxyType(
         "P303": "A way that never ends",
         "P304": "A step that no run can reach",
         "P401": "A playbook that cannot be found",
+        "P501": "A time that is none",
+        "P502": "A name that no address can hold",
     }
 )

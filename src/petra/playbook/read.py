@@ -165,6 +165,14 @@ def _is_playbook(tree: Map, problems: Problems) -> bool:
             "run it with 'petra test'",
         )
         return False
+    if kind == "Schedule":
+        problems.error(
+            "P008",
+            tree.key_at("kind"),
+            "this is a schedule, not a playbook",
+            "'petra apply' stores it, 'petra schedule preview' shows when it is due",
+        )
+        return False
     return bool(_ROOT_KEYS & set(tree)) and (kind in (None, "Playbook") or "workflow" in tree)
 
 

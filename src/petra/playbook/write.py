@@ -44,6 +44,14 @@ def to_yaml(playbook: Playbook) -> str:
     return text + comment(text, playbook.origins)
 
 
+def document_yaml(document: msgspec.Struct) -> str:
+    """Write a document that is no playbook as canonical YAML."""
+    text: str = yaml.dump(
+        to_plain(document), Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=100
+    )
+    return text
+
+
 class _Dumper(yaml.SafeDumper):
     """Quotes exactly what the YAML 1.2 reader would otherwise take for something else."""
 

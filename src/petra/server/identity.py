@@ -16,7 +16,7 @@ from http.cookies import CookieError, SimpleCookie
 from pathlib import Path
 from typing import Final
 
-from petra.accounts import Attempts, Register
+from petra.accounts import Attempts, Register, User
 from petra.accounts.secrets import digest, new_token
 from petra.clock import Clock
 from petra.desk import Principal, owner
@@ -89,6 +89,18 @@ class Identity:
         if user is None:
             raise ProblemError("no-credentials", "the name or the password is not right")
         self._attempts.succeeded(name)
+        return await self._fresh(user.name, presented, address)
+
+    def count_log_in(self, address: str) -> None:
+        """Count somebody who goes to log in at a provider.
+
+        Raises:
+            TooManyError: too many came from there.
+        """
+        self._attempts.count_address(address)
+
+    async def vouched_for(self, user: User, presented: Presented, address: str) -> str:
+        """Begin a session for a user whom a provider vouches for; return what its cookie carries."""
         return await self._fresh(user.name, presented, address)
 
     async def _fresh(self, user: str, presented: Presented, address: str) -> str:

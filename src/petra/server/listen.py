@@ -50,7 +50,7 @@ async def serving(
     Raises:
         UsageError: it may not, or cannot, listen there.
     """
-    refuse(reach, has_users=await service.register.has_users())
+    refuse(reach, has_users=service.oidc is not None or await service.register.has_users())
     tls = Certificate(reach.certificate, reach.key) if reach.certificate and reach.key else None
     listener = _bound(reach)
     port = listener.getsockname()[1]

@@ -25,6 +25,7 @@ _READS: Final = re.compile(
     r"|executions/[^/]+/verify|executions/[^/]+/at/[^/]+/eval)"
 )
 """Calls that only look at what they are sent."""
+_LOG_INS: Final = ("/login", "/login/oidc/callback")
 _OBJECTS: Final = "/objects/"
 """Where workers store results of runs that they have: the log says what came of those."""
 _REFUSALS: Final = frozenset({401, 403, 429})
@@ -46,7 +47,7 @@ class Noting:
         """
         state, path, method = scope.get("state") or {}, str(scope["path"]), str(scope["method"])
         who: Principal | None = state.get("who")
-        is_log_in = path.endswith("/login") or (path.endswith("/session") and method == "POST")
+        is_log_in = path.endswith(_LOG_INS) or (path.endswith("/session") and method == "POST")
         reads = _READS.fullmatch(path.removeprefix(self._base)) is not None
         act = method not in SAFE and not reads and _OBJECTS not in path
         if not (is_log_in or status in _REFUSALS or (act and who is not None)):

@@ -15,8 +15,11 @@ from litestar.exceptions import HTTPException, ValidationException
 
 from petra.accounts import TooManyError
 from petra.accounts.audit import BusyError
+from petra.accounts.oidc import NotVouchedError, ProviderAwayError
 from petra.accounts.register import TakenError, UnknownAccountError
+from petra.calendar import CalendarError
 from petra.desk import ForbiddenError
+from petra.desk.timetables import UnknownScheduleError
 from petra.engine.admit import InputError
 from petra.engine.answers import ReusedError
 from petra.engine.cache import UnknownExecutionError
@@ -118,8 +121,12 @@ def problem(path: str, error: Exception) -> tuple[int, dict[str, str], dict[str,
 _CODE_OF: Final[tuple[tuple[type[Exception], str], ...]] = (  # the first that fits
     (UnknownExecutionError, "unknown-execution"),
     (UnknownAccountError, "not-found"),
+    (UnknownScheduleError, "not-found"),
+    (CalendarError, "invalid-input"),
     (TakenError, "taken"),
     (TooManyError, "too-many"),
+    (NotVouchedError, "no-credentials"),
+    (ProviderAwayError, "unavailable"),
     (BusyError, "unavailable"),
     (ForbiddenError, "forbidden"),
     (ReusedError, "key-reused"),

@@ -77,7 +77,7 @@ def refuse(reach: Reach, *, has_users: bool) -> None:
     where = f"{reach.host or 'every address'} can be reached by others"
     if not has_users:
         raise UsageError(
-            f"{where}, and this server knows no users; first 'petra user add NAME --role admin@*'"
+            f"{where}, and this server knows no users; first 'petra user add NAME --role admin@*', or log in at a provider (--oidc-issuer)"
         )
     if reach.certificate is None and not reach.proxies:
         raise UsageError(

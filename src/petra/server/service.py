@@ -9,6 +9,7 @@ from pathlib import Path
 from litestar.di import NamedDependency
 
 from petra.accounts import Audit, Register
+from petra.accounts.oidc import Oidc
 from petra.accounts.safe import Safe
 from petra.clock import Clock
 from petra.desk import Desk, Principal
@@ -48,8 +49,12 @@ class Service:
     audit: Audit = field(init=False)
     operations: Operations = field(init=False)
     http: HttpMeters = field(default_factory=HttpMeters)
+    readers: int = 0
+    """How many streams are being read."""
     safe: Safe | None = None
     """The stored credentials, if it has any."""
+    oidc: Oidc | None = None
+    """The provider that people log in at, if there is one."""
 
     def __post_init__(self) -> None:
         """Make the parts that are made of others."""

@@ -9,6 +9,7 @@ import msgspec
 from petra.accounts.told import moment
 from petra.desk.now import Doing, Now, Progress
 from petra.engine.admit import BUSINESS_KEY
+from petra.own_labels import scheduled_by
 from petra.store.rows import ExecutionRow, PlaybookRow, StoredExecution, WorkItemRow
 
 T = TypeVar("T")
@@ -40,6 +41,8 @@ class ExecutionFacts(Shape, frozen=True):
     labels: dict[str, str]
     business_key: str | None
     namespace: str
+    schedule: dict[str, str] | None
+    """The schedule that started it: `name`, and the `nominal` time."""
     now: Now
     """What it does, or waits for, in words."""
     progress: Progress | None
@@ -112,6 +115,7 @@ def row_data(row: ExecutionRow, doing: Doing) -> dict[str, Any]:
         "started": moment(row.started), "updated": moment(row.updated), "ended": moment(row.ended),
         "parent": row.parent, "labels": labels, "business_key": row.labels.get(BUSINESS_KEY),
         "namespace": row.namespace, "now": doing.now, "progress": doing.progress,
+        "schedule": scheduled_by(row.labels),
     }  # fmt: skip
 
 

@@ -244,8 +244,8 @@ class Simulation:
                 self.at(self.now, WORK, lambda: self._cancel_child(effect))
             case f.Finish():
                 self._finished(execution)
-            case f.Notify():
-                pass
+            case f.Notify() | f.StartOther():
+                pass  # a case runs one playbook: who keeps a schedule is not among what it tells
 
     def _start_child(self, parent: Execution, effect: f.StartChild) -> None:
         playbook = self.library.get(effect.path) or self._kept.get(effect.digest)

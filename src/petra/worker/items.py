@@ -35,8 +35,8 @@ async def with_items(
     }
     if not wanted:
         return iterations
-    found = await loaded.bring(objects, list(wanted.values()), {}, 0)
-    held = dict(zip(wanted, found, strict=True))
+    items = await loaded.bring(objects, list(wanted.values()), {}, 0)
+    held = dict(zip(wanted, items, strict=True))
     return [_filled(iteration, held) for iteration in iterations]
 
 
@@ -47,8 +47,8 @@ def _filled(iteration: Iteration, held: dict[str, Any]) -> Iteration:
             continue
         if "pieces" in value:
             continue  # the key is that of its first piece
-        found = held[value["key"]]
-        if not isinstance(found, UnreadableError):
+        item = held[value["key"]]
+        if not isinstance(item, UnreadableError):
             with contextlib.suppress(UnreadableError):
-                items[name] = walk(value, found)
+                items[name] = walk(value, item)
     return msgspec.structs.replace(iteration, iter=items)

@@ -51,7 +51,7 @@ class Loaded:
 
         ``scope`` has the names they go by; the run holds so many bytes already.
         """
-        found: list[Any] = []
+        values: list[Any] = []
         for start in range(0, len(references), AT_ONCE):
             wanted: list[Any] = []
             for reference in references[start : start + AT_ONCE]:
@@ -60,8 +60,8 @@ class Loaded:
                 wanted.append(
                     self._read(objects, reference) if fits else self._refuse(scope, reference, held)
                 )
-            found += await asyncio.gather(*wanted)
-        return found
+            values += await asyncio.gather(*wanted)
+        return values
 
     async def _refuse(
         self, scope: Mapping[str, Any], reference: dict[str, Any], held: int

@@ -108,15 +108,15 @@ class Logs:
         self._size += size
         return False
 
-    def _add(self, given: LogLine) -> None:
-        for text in given.text.splitlines():
+    def _add(self, said: LogLine) -> None:
+        for text in said.text.splitlines():
             if len(self._waiting) >= LINES_MAX or self._size >= BYTES_MAX:
-                self._dropped[given.execution] += 1
+                self._dropped[said.execution] += 1
                 continue
             cut = text if len(text) <= LINE_MAX else text[: LINE_MAX - 1] + "…"
             line = LogLine(
-                at=given.at, execution=given.execution, step=given.step, task=given.task, text=cut,
-                stream=given.stream, path=given.path,
+                at=said.at, execution=said.execution, step=said.step, task=said.task, text=cut,
+                stream=said.stream, path=said.path,
             )  # fmt: skip
             self._waiting.append(line)
             self._size += len(cut)

@@ -38,21 +38,25 @@ class Pages:
 
     async def seal(self, part: RunReport, large: set[tuple[int, ...]]) -> RunReport:
         """Return a part with the results of these iterations on a page; one that cannot be stored fails them."""
-        paged = [one for one in part.iterations if one.path in large]
+        paged = [iteration for iteration in part.iterations if iteration.path in large]
         try:
-            page = await self._store([one.report.result for one in paged])
+            page = await self._store([iteration.report.result for iteration in paged])
         except UnreadableError as error:
             retryable = error.kind in RETRYABLE
             fault = Error(kind=error.kind, message=error.message, retryable=retryable)
-            made = {one.path: _failed(one.report, fault) for one in paged}
+            reports = {iteration.path: _failed(iteration.report, fault) for iteration in paged}
         else:
-            made = {
-                one.path: msgspec.structs.replace(one.report, result=part_of(page, index))
-                for index, one in enumerate(paged)
+            reports = {
+                iteration.path: msgspec.structs.replace(
+                    iteration.report, result=part_of(page, index)
+                )
+                for index, iteration in enumerate(paged)
             }
         ended = [
-            IterationReport(path=one.path, report=made.get(one.path, one.report))
-            for one in part.iterations
+            IterationReport(
+                path=iteration.path, report=reports.get(iteration.path, iteration.report)
+            )
+            for iteration in part.iterations
         ]
         return msgspec.structs.replace(part, iterations=ended)
 

@@ -36,13 +36,15 @@ class _Timer(Protocol):
 class Parts:
     """The iterations of one assignment: those to start, those that ended, and those on their way to the server."""
 
-    def __init__(self, given: Assignment, put: Callable[[RunReport], None], clock: Clock) -> None:
-        self._given = given
+    def __init__(
+        self, assignment: Assignment, put: Callable[[RunReport], None], clock: Clock
+    ) -> None:
+        self._given = assignment
         self._put = put
         self._clock = clock
-        self._left = deque(given.iterations)
-        self._last = given.iterations[-1].path if given.iterations else ()
-        self._more = given.more
+        self._left = deque(assignment.iterations)
+        self._last = assignment.iterations[-1].path if assignment.iterations else ()
+        self._more = assignment.more
         self._ended: list[IterationReport] = []
         self._bytes = 0
         self._number = 0
@@ -161,10 +163,10 @@ class Parts:
             self._timer = None
         self._number += 1
         ended, self._ended, self._bytes = self._ended, [], 0
-        given = self._given
+        assignment = self._given
         return RunReport(
-            execution=given.execution, run=given.run, chunk=given.chunk, delivery=given.delivery, lease=given.lease,
-            iterations=sorted(ended, key=lambda one: one.path), part=self._number, more=more,
+            execution=assignment.execution, run=assignment.run, chunk=assignment.chunk, delivery=assignment.delivery, lease=assignment.lease,
+            iterations=sorted(ended, key=lambda iteration: iteration.path), part=self._number, more=more,
         )  # fmt: skip
 
     def _starve(self) -> None:

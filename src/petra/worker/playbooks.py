@@ -95,9 +95,9 @@ class Playbooks:
         if known is not None and known.text == text and known.gives == gives:
             return known.playbook
         playbook = read_stored(text, f"{wanted[:12]}.yaml")
-        found = digest(to_plain(playbook))
-        if found != wanted:
-            raise UsageError(f"the playbook sent as {wanted[:12]} has the digest {found[:12]}")
+        own = digest(to_plain(playbook))
+        if own != wanted:
+            raise UsageError(f"the playbook sent as {wanted[:12]} has the digest {own[:12]}")
         self._known[wanted] = Known(playbook, text, gives=gives)
         while len(self._known) > MOST:
             self._known.popitem(last=False)
@@ -110,14 +110,14 @@ class Playbooks:
     def used_in(self, wanted: str, pool: str) -> frozenset[str]:
         """Return the names of the keychain that the steps of a pool use."""
         known = self._known[wanted]
-        found: set[str] = set()
+        used: set[str] = set()
         for step in known.playbook.workflow:
             undo = step.spec.compensate
             for task in (
                 (*step.tool, *(undo.tool if undo else ())) if step.spec.pool == pool else ()
             ):
-                found |= _uses(task, known.names) | set(_named(task.fields))
-        return frozenset(found) & known.names
+                used |= _uses(task, known.names) | set(_named(task.fields))
+        return frozenset(used) & known.names
 
     def stored(self, wanted: str) -> frozenset[str]:
         """Return the names of the keychain that have to be asked of the server before a run of a playbook begins."""
@@ -127,14 +127,14 @@ class Playbooks:
     def secrets(self, wanted: str, namespace: str) -> Secrets:
         """Return the secrets of a known playbook in a namespace."""
         known = self._known[wanted]
-        found = known.secrets.get(namespace)
-        if found is None:
-            given = None
+        secrets = known.secrets.get(namespace)
+        if secrets is None:
+            credentials = None
             if known.gives and self._revealing is not None:
-                given = GivenCredentials(self._revealing, wanted, namespace)
-            found = self._keychain.secrets(known.playbook.keychain, given)
-            known.secrets[namespace] = found
-        return found
+                credentials = GivenCredentials(self._revealing, wanted, namespace)
+            secrets = self._keychain.secrets(known.playbook.keychain, credentials)
+            known.secrets[namespace] = secrets
+        return secrets
 
     def ready(self, wanted: str, step: str, *, compensate: bool, namespace: str = DEFAULT) -> Ready:
         """Return a step of a known playbook, ready to run in a namespace.
@@ -144,12 +144,12 @@ class Playbooks:
         """
         known = self._known[wanted]
         self._known.move_to_end(wanted)
-        found = known.ready.get((namespace, step, compensate))
-        if found is None:
+        ready = known.ready.get((namespace, step, compensate))
+        if ready is None:
             secrets = self.secrets(wanted, namespace)
-            found = self._make(known, step, secrets, compensate=compensate)
-            known.ready[namespace, step, compensate] = found
-        return found
+            ready = self._make(known, step, secrets, compensate=compensate)
+            known.ready[namespace, step, compensate] = ready
+        return ready
 
     def _make(self, known: Known, name: str, secrets: Secrets, *, compensate: bool) -> Ready:
         playbook = known.playbook
@@ -189,7 +189,7 @@ def _written(
 
 def _uses(task: Task, names: frozenset[str]) -> frozenset[str]:
     """Return the names of the keychain that the templates of a task read; all, if one is computed."""
-    found: set[str] = set()
+    names_used: set[str] = set()
     for text in _strings(to_plain(task)):
         if "keychain" not in text:
             continue
@@ -199,8 +199,8 @@ def _uses(task: Task, names: frozenset[str]) -> frozenset[str]:
             continue  # constant text, such as code
         for path in reads:
             if path[0] == "keychain":
-                found |= {path[1]} if len(path) > 1 else names
-    return frozenset(found)
+                names_used |= {path[1]} if len(path) > 1 else names
+    return frozenset(names_used)
 
 
 def _named(fields: Mapping[str, Any]) -> Iterator[str]:

@@ -275,5 +275,7 @@ def _modest(error: Error) -> Error:
 
 def _refused(report: Report, error: Error) -> tuple[Report, int]:
     """Return a failed report: what was tried stays, what it would have set does not."""
-    made = Report(status="error", error=error, attempts=report.attempts, left_out=report.left_out)
-    return made, len(_json(made))
+    refused = Report(
+        status="error", error=error, attempts=report.attempts, left_out=report.left_out
+    )
+    return refused, len(_json(refused))

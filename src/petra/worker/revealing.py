@@ -59,16 +59,16 @@ class Revealing:
         Raises:
             KeychainError: the server does not give it, or does not answer.
         """
-        found = f.Revealed(
+        revealed = f.Revealed(
             number=0, problem=f"no run here needs credential '{name}'", kind="connection"
         )
         for lease in self._leases(playbook, namespace):
-            found = await self._answer(lease, name, version, dry=dry)
-            if found.kind != "connection":
+            revealed = await self._answer(lease, name, version, dry=dry)
+            if revealed.kind != "connection":
                 break  # another lease would get the same answer
-        if found.problem:
-            raise KeychainError(found.problem, found.kind)
-        return found.value
+        if revealed.problem:
+            raise KeychainError(revealed.problem, revealed.kind)
+        return revealed.value
 
     async def _answer(self, lease: str, name: str, version: int | None, *, dry: bool) -> f.Revealed:
         self._number += 1
@@ -103,10 +103,10 @@ class GivenCredentials:
         except KeychainError as error:
             if error.kind != "not_found":
                 raise
-        found = await self.revealing.ask(self.playbook, self.namespace, name, version, dry=dry)
+        revealed = await self.revealing.ask(self.playbook, self.namespace, name, version, dry=dry)
         if dry:
             raise Later
-        return found
+        return revealed
 
 
 @dataclass(frozen=True, slots=True)

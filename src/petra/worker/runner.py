@@ -95,24 +95,28 @@ class Runner:
 
     async def run(self, work: Work) -> RunReport:
         """Run an assignment to its end; return its report, or the last part of it."""
-        given = work.given
+        assignment = work.given
         try:
-            if given.gather is not None:
-                return report_of(given, await self._gather(work, given.gather))
-            if given.iterations:
+            if assignment.gather is not None:
+                return report_of(assignment, await self._gather(work, assignment.gather))
+            if assignment.iterations:
                 return await self._loop(work)
-            made = await self._pipeline(work, None)
+            outcome = await self._pipeline(work, None)
             report, _ = await finish(
-                made, work.ready, self._stored(work), self._scrubber, total=given.total
+                outcome, work.ready, self._stored(work), self._scrubber, total=assignment.total
             )
-            return report_of(given, report)
+            return report_of(assignment, report)
         finally:
             work.end_all()
 
     async def _loop(self, work: Work) -> RunReport:
-        given = work.given
+        assignment = work.given
         work.parts.pages = self._pages(work)
-        width = given.width if given.more else min(given.width, len(given.iterations))
+        width = (
+            assignment.width
+            if assignment.more
+            else min(assignment.width, len(assignment.iterations))
+        )
         if width <= 1:
             await self._iterate(work)
         else:
@@ -138,16 +142,16 @@ class Runner:
         objects = self._stored(work)
         try:
             if objects is not None and (work.given.joins or any(map(is_part, results))):
-                found = await gather(objects, results, joins=work.given.joins)
-                return Report(status="ok", result=found)
+                gathered = await gather(objects, results, joins=work.given.joins)
+                return Report(status="ok", result=gathered)
         except UnreadableError as error:
             message = self._scrubber.scrub(f"the results cannot be stored: {error.message}")
             retryable = error.kind in RETRYABLE
             fault = Error(kind=error.kind, message=message, retryable=retryable)
             return Report(status="error", error=fault)
         report = Report(status="ok", result=results)
-        made, _ = await finish(report, work.ready, objects, self._scrubber, limit=0)
-        return made
+        finished, _ = await finish(report, work.ready, objects, self._scrubber, limit=0)
+        return finished
 
     async def _iterate(self, work: Work) -> None:
         """Take iterations from those that are left until there are none, or the chunk has ended."""
@@ -166,12 +170,12 @@ class Runner:
 
     async def _ended(self, work: Work, iteration: Iteration, report: Report) -> None:
         """Take what an iteration came to, as it may leave."""
-        made = report
+        ended = report
         report, size = await finish(
             report, work.ready, self._stored(work), self._scrubber, total=work.sharing
         )
         if report.writes:
-            await self._remember(work, made)
+            await self._remember(work, ended)
         if work.has_failed():
             return  # another one failed, and this one was stopped
         work.parts.add(iteration.path, report, size)
@@ -186,11 +190,11 @@ class Runner:
                 return work.remember(report, follow)
             except NeededError as needed:
                 wanted = needed.references
-                found = await self._loaded.bring(
+                values = await self._loaded.bring(
                     self._stored(work), wanted, {"ctx": work.ctx}, follow.brought
                 )
-                for reference, one in zip(wanted, found, strict=True):
-                    follow.put(reference, one)
+                for reference, value in zip(wanted, values, strict=True):
+                    follow.put(reference, value)
 
     # Several iterations in one go
 
@@ -275,9 +279,9 @@ class Runner:
             work.end(part)
 
     def _machine(self, work: Work, iteration: Iteration | None) -> Machine:
-        ready, given = work.ready, work.given
+        ready, assignment = work.ready, work.given
         path = iteration.path if iteration is not None else ()
-        scope = {**given.scope, "ctx": work.ctx}
+        scope = {**assignment.scope, "ctx": work.ctx}
         return Machine(
             ready.tasks,
             {**scope, "keychain": ready.secrets.view} if ready.used else scope,
@@ -285,7 +289,9 @@ class Runner:
             jitter=self._jitter,
             iter=iteration.iter if iteration is not None else None,
             is_reference=is_reference,
-            cause=cause_of_run(given.execution, given.run, path, compensates=given.compensate),
+            cause=cause_of_run(
+                assignment.execution, assignment.run, path, compensates=assignment.compensate
+            ),
         )
 
     async def _go_on(self, work: Work, machine: Machine, move: Next | None) -> Report:
@@ -308,8 +314,8 @@ class Runner:
             if part.is_set():
                 return machine.cancel(part.reason or "").report
             if isinstance(move, Load):
-                found = await self._loaded.bring(objects, move.references, move.scope, move.held)
-                move = machine.loaded(found)
+                values = await self._loaded.bring(objects, move.references, move.scope, move.held)
+                move = machine.loaded(values)
                 continue
             if isinstance(move, AskAgain):
                 await ready.secrets.prepare(used)
@@ -330,11 +336,11 @@ class Runner:
         last = machine.last_attempt
         if self.notice is None or last is None or after_s < RETRY_TOLD_S:
             return
-        given = work.given
+        assignment = work.given
         self.notice(
             Retrying(
-                execution=given.execution,
-                run=given.run,
+                execution=assignment.execution,
+                run=assignment.run,
                 attempt=modest_attempt(last),
                 of=machine.tries_of(last),
             )
@@ -400,9 +406,9 @@ class Runner:
             except NeededError as needed:
                 assert run.follow is not None, "who cannot follow needs nothing"
                 wanted, held = needed.references, run.follow.brought
-                found = await self._loaded.bring(objects, wanted, run.scope, held)
-                for reference, one in zip(wanted, found, strict=True):
-                    run.follow.put(reference, one)
+                values = await self._loaded.bring(objects, wanted, run.scope, held)
+                for reference, value in zip(wanted, values, strict=True):
+                    run.follow.put(reference, value)
 
     def _attempt(
         self, work: Work, run: NextAttempt, part: Cancellation, objects: Objects | None
@@ -478,26 +484,26 @@ class Runner:
         self._log(line)
 
 
-def report_of(given: Assignment, report: Report) -> RunReport:
+def report_of(assignment: Assignment, report: Report) -> RunReport:
     """Return what an assignment without iterations came to, under the lease it was done with."""
     return RunReport(
-        execution=given.execution,
-        run=given.run,
-        chunk=given.chunk,
-        delivery=given.delivery,
-        lease=given.lease,
+        execution=assignment.execution,
+        run=assignment.run,
+        chunk=assignment.chunk,
+        delivery=assignment.delivery,
+        lease=assignment.lease,
         report=report,
     )
 
 
 def _path(run: NextAttempt) -> tuple[int, ...]:
     """Return the indices of an iteration, from the outermost loop in."""
-    found: list[int] = []
+    path: list[int] = []
     level: Any = run.scope.get("iter")
     while isinstance(level, Mapping) and isinstance(level.get("index"), int):
-        found.insert(0, level["index"])
+        path.insert(0, level["index"])
         level = level.get("parent")
-    return tuple(found)
+    return tuple(path)
 
 
 def _kind(outcome: Outcome) -> str | None:

@@ -34,14 +34,14 @@ class SharedValues:
             _, (_, size) = self._kept.popitem(last=False)
             self._size -= size
 
-    def missing(self, given: Assignment) -> str | None:
+    def missing(self, assignment: Assignment) -> str | None:
         """Return the key of a value that an assignment names and that is not here; None: it has all."""
-        return next((key for key in given.shared.values() if key not in self._kept), None)
+        return next((key for key in assignment.shared.values() if key not in self._kept), None)
 
-    def complete(self, given: Assignment) -> Assignment:
+    def complete(self, assignment: Assignment) -> Assignment:
         """Return an assignment with everything in its scope."""
         values = {}
-        for name, key in given.shared.items():
+        for name, key in assignment.shared.items():
             self._kept.move_to_end(key)
             values[name] = self._kept[key][0]
-        return msgspec.structs.replace(given, scope={**given.scope, **values}, shared={})
+        return msgspec.structs.replace(assignment, scope={**assignment.scope, **values}, shared={})

@@ -111,10 +111,10 @@ def tools_of(tools: object, kinds: Sequence[str]) -> dict[str, Blocking] | None:
     ask = getattr(tools, "blocking", None)
     if ask is None:
         return None
-    found: dict[str, Blocking] = {}
+    blocking: dict[str, Blocking] = {}
     for kind in kinds:
         tool = ask(kind)
         if tool is None:
             return None
-        found[kind] = tool
-    return found or None
+        blocking[kind] = tool
+    return blocking or None

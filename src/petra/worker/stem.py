@@ -120,7 +120,7 @@ def _ended(wardens: dict[int, int]) -> list[tuple[int, int]]:
         except ChildProcessError:
             pid, status = 0, 0
         if pid == 0:
-            if ended and (orphans := [one for one in children() if one not in wardens]):
+            if ended and (orphans := [pid for pid in children() if pid not in wardens]):
                 for orphan in orphans:
                     kill(orphan, signal.SIGKILL)
                 time.sleep(0.001)

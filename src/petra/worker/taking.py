@@ -43,8 +43,8 @@ def _whole(
     large = [name for name in wanted if name != but and _is_large(values[name])]
     if not large:
         return values
-    found: Mapping[str, Any] = resolved(follow, {name: values[name] for name in large})
-    return {**values, **found}
+    filled: Mapping[str, Any] = resolved(follow, {name: values[name] for name in large})
+    return {**values, **filled}
 
 
 def _is_large(value: Any) -> bool:

@@ -124,25 +124,25 @@ def _living() -> list[int] | None:
 
 def children() -> list[int]:
     """Return the processes right below this one, as far as the system tells."""
-    own, found = str(os.getpid()), []
+    own, pids = str(os.getpid()), []
     for name in os.listdir("/proc") if _IS_LINUX else ():  # noqa: PTH208 - little is loaded here
         if name.isdigit():
             with contextlib.suppress(OSError, IndexError), open(f"/proc/{name}/stat") as file:  # noqa: PTH123
                 if file.read().rpartition(")")[2].split()[1] == own:
-                    found.append(int(name))
-    return found
+                    pids.append(int(name))
+    return pids
 
 
 def _reaped() -> dict[int, int]:
     """Take leave of those that have ended; return how, by process."""
-    found: dict[int, int] = {}
+    codes: dict[int, int] = {}
     with contextlib.suppress(ChildProcessError):
         while True:
             pid, status = os.waitpid(-1, os.WNOHANG)
             if not pid:
                 break
-            found[pid] = status
-    return found
+            codes[pid] = status
+    return codes
 
 
 def _end_as(status: int) -> NoReturn:

@@ -54,11 +54,11 @@ class Work:
 
     def part(self) -> Cancellation:
         """Return what stops one pipeline of this work."""
-        made = Cancellation()
+        cancellation = Cancellation()
         if self.reason is not None:
-            made.set(self.reason)
-        self._parts.add(made)
-        return made
+            cancellation.set(self.reason)
+        self._parts.add(cancellation)
+        return cancellation
 
     def end(self, part: Cancellation) -> None:
         """Forget a pipeline that has ended."""

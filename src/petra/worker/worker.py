@@ -227,8 +227,8 @@ class Worker:
                 self._queue.extendleft(reversed(self._lacking.pop(frame.key, [])))
                 self._start()
             case f.Assignments(assignments=assignments):
-                for given in assignments:
-                    self._take_assignment(given)
+                for assignment in assignments:
+                    self._take_assignment(assignment)
                 self._start()
             case f.Further(lease=lease, iterations=further, more=more):
                 if lease in self._active:  # before that, the assignment itself has them all
@@ -269,8 +269,8 @@ class Worker:
         except PetraError as error:
             problem = f"the playbook cannot be read: {error}"
             self._send(f.Checked(digest=frame.digest, problems=[problem]))
-            for given in waiting:
-                self._fail(given, problem)
+            for assignment in waiting:
+                self._fail(assignment, problem)
             return
         needed = self._playbooks.used_in(frame.digest, self.offer.pool)
         if needed:  # nothing of it begins before its secrets are known to be there
@@ -300,85 +300,85 @@ class Worker:
         waiting = self._unchecked.pop(digest, [])
         if missing:
             self._playbooks.forget(digest)  # so that it is looked at again when somebody mended it
-            for given in waiting:
-                self._refuse(given, "; ".join(missing))
+            for assignment in waiting:
+                self._refuse(assignment, "; ".join(missing))
         else:
             self._queue.extendleft(reversed(waiting))
             self._start()
 
     # Assignments
 
-    def _take_assignment(self, given: Assignment) -> None:
-        if given.lease in self._outbox:
-            self._outbox.repeat([given.lease])
-        elif self.heart.holds(given.lease):
+    def _take_assignment(self, assignment: Assignment) -> None:
+        if assignment.lease in self._outbox:
+            self._outbox.repeat([assignment.lease])
+        elif self.heart.holds(assignment.lease):
             return
         elif self._draining:
-            self._given_up.append(given.lease)
+            self._given_up.append(assignment.lease)
         else:
-            self.heart.hold(given.lease, given.lease_s)
-            self._queue.append(given)
+            self.heart.hold(assignment.lease, assignment.lease_s)
+            self._queue.append(assignment)
 
     def _start(self) -> None:
         """Start what has waited for a slot."""
         while self._queue and len(self._active) < self.offer.slots:
-            given = self._queue.popleft()
-            if given.playbook in self._unchecked:
-                self._unchecked[given.playbook].append(given)
+            assignment = self._queue.popleft()
+            if assignment.playbook in self._unchecked:
+                self._unchecked[assignment.playbook].append(assignment)
                 continue
-            if given.playbook not in self._playbooks:
-                self._lack(given.playbook, given)
+            if assignment.playbook not in self._playbooks:
+                self._lack(assignment.playbook, assignment)
                 continue
-            if given.shared:
-                if (missing := self._shared.missing(given)) is not None:
-                    self._lack(missing, given)
+            if assignment.shared:
+                if (missing := self._shared.missing(assignment)) is not None:
+                    self._lack(missing, assignment)
                     continue
-                given = self._shared.complete(given)
+                assignment = self._shared.complete(assignment)
             try:
                 ready = self._playbooks.ready(
-                    given.playbook,
-                    given.step,
-                    compensate=given.compensate,
-                    namespace=given.namespace,
+                    assignment.playbook,
+                    assignment.step,
+                    compensate=assignment.compensate,
+                    namespace=assignment.namespace,
                 )
             except PetraError as error:
-                self._fail(given, str(error))
+                self._fail(assignment, str(error))
                 continue
-            work = Work(given, ready, self._put, self._clock)
-            self._active[given.lease] = work, asyncio.create_task(self._work(work))
+            work = Work(assignment, ready, self._put, self._clock)
+            self._active[assignment.lease] = work, asyncio.create_task(self._work(work))
 
-    def _lack(self, key: str, given: Assignment) -> None:
+    def _lack(self, key: str, assignment: Assignment) -> None:
         """Let an assignment wait for a playbook, or for a value that it shares with others."""
         if key not in self._lacking:
             self._want(key)
-        self._lacking.setdefault(key, []).append(given)
+        self._lacking.setdefault(key, []).append(assignment)
 
     def _want(self, *keys: str) -> None:
         shared = [key for key in keys if "/" in key]
         self._send(f.Want(digests=[key for key in keys if "/" not in key], shared=shared))
 
     async def _work(self, work: Work) -> None:
-        given = work.given
+        assignment = work.given
         try:
-            if lacking := await self._lacking_secrets(given):
-                report = _refusal(given, lacking)
+            if lacking := await self._lacking_secrets(assignment):
+                report = _refusal(assignment, lacking)
             else:
                 report = await self._runner.run(work)
         except asyncio.CancelledError:
-            self._active.pop(given.lease, None)
+            self._active.pop(assignment.lease, None)
             raise
         except Exception as error:  # noqa: BLE001 - a bug of the worker; the run must not hang for it
-            _log.exception("%s: run %s", self.offer.name, given.run)
-            report = _failure(given, f"the worker failed: {type(error).__name__}", work.parts)
-        self._active.pop(given.lease, None)
+            _log.exception("%s: run %s", self.offer.name, assignment.run)
+            report = _failure(assignment, f"the worker failed: {type(error).__name__}", work.parts)
+        self._active.pop(assignment.lease, None)
         self._done(report)
 
-    async def _lacking_secrets(self, given: Assignment) -> str:
+    async def _lacking_secrets(self, assignment: Assignment) -> str:
         """Say which stored credentials of its playbook the server does not give for a run; nothing, if it may begin."""
-        needed = self._playbooks.stored(given.playbook)
-        if not needed or given.gather is not None:
+        needed = self._playbooks.stored(assignment.playbook)
+        if not needed or assignment.gather is not None:
             return ""
-        secrets = self._playbooks.secrets(given.playbook, given.namespace)
+        secrets = self._playbooks.secrets(assignment.playbook, assignment.namespace)
         return "; ".join(await secrets.lacking(sorted(needed)))
 
     def _leases_of(self, playbook: str, namespace: str) -> list[str]:
@@ -389,12 +389,12 @@ class Worker:
             if work.given.playbook == playbook and work.given.namespace == namespace
         ]
 
-    def _fail(self, given: Assignment, message: str) -> None:
-        self._done(_failure(given, message))
+    def _fail(self, assignment: Assignment, message: str) -> None:
+        self._done(_failure(assignment, message))
 
-    def _refuse(self, given: Assignment, message: str) -> None:
+    def _refuse(self, assignment: Assignment, message: str) -> None:
         """Say that an assignment was not begun: a person must look, and may have it handed out again."""
-        self._done(_refusal(given, message))
+        self._done(_refusal(assignment, message))
 
     def _put(self, report: f.RunReport) -> None:
         self._outbox.put(report)
@@ -423,12 +423,12 @@ class Worker:
             if lease in leases or work.given.run in runs:
                 work.cancel(frame.reason)
         for waiting in (self._queue, *self._held_back()):
-            for given in [g for g in waiting if g.lease in leases or g.run in runs]:
-                waiting.remove(given)
+            for assignment in [g for g in waiting if g.lease in leases or g.run in runs]:
+                waiting.remove(assignment)
                 error = Error(
                     kind="cancelled", message=frame.reason or "cancelled", retryable=False
                 )
-                self._done(report_of(given, Report(status="error", error=error)))
+                self._done(report_of(assignment, Report(status="error", error=error)))
 
     # Sending
 
@@ -462,16 +462,16 @@ class Worker:
         while self._queue:
             self._give_up(self._queue.popleft())
         for waiting in self._held_back():
-            for given in waiting:
-                self._give_up(given)
+            for assignment in waiting:
+                self._give_up(assignment)
             waiting.clear()
         self._lacking.clear()
         self._clock.call_later(self.offer.drain_s, self._leave)
         self._flush_soon()
 
-    def _give_up(self, given: Assignment) -> None:
-        self._given_up.append(given.lease)
-        self.heart.release(given.lease)
+    def _give_up(self, assignment: Assignment) -> None:
+        self._given_up.append(assignment.lease)
+        self.heart.release(assignment.lease)
 
     def _leave_if_done(self) -> None:
         if not self._active and not len(self._outbox):
@@ -485,20 +485,20 @@ class Worker:
             self._over.set()
 
 
-def _refusal(given: Assignment, message: str) -> f.RunReport:
-    return msgspec.structs.replace(_failure(given, message), refused=message)
+def _refusal(assignment: Assignment, message: str) -> f.RunReport:
+    return msgspec.structs.replace(_failure(assignment, message), refused=message)
 
 
-def _failure(given: Assignment, message: str, parts: Parts | None = None) -> f.RunReport:
+def _failure(assignment: Assignment, message: str, parts: Parts | None = None) -> f.RunReport:
     """Return the last part of a report: of an assignment that came to nothing, every iteration of it."""
     report = Report(status="error", error=Error(message=message, retryable=False))
-    if not given.iterations:
-        return report_of(given, report)
-    last = (parts or Parts(given, lambda _: None, SystemClock())).last()
-    known = {one.path for one in last.iterations}
+    if not assignment.iterations:
+        return report_of(assignment, report)
+    last = (parts or Parts(assignment, lambda _: None, SystemClock())).last()
+    known = {iteration.path for iteration in last.iterations}
     rest = [
-        IterationReport(path=one.path, report=report)
-        for one in given.iterations
-        if one.path not in known
+        IterationReport(path=iteration.path, report=report)
+        for iteration in assignment.iterations
+        if iteration.path not in known
     ]
     return msgspec.structs.replace(last, iterations=last.iterations + rest)

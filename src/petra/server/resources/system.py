@@ -68,22 +68,24 @@ async def login(
     if code is None:
         return await shown(service)
     try:
-        secret = await service.identity.begin(code, presented_by(request), _address(request))
+        secret = await service.identity.begin(code, presented_by(request), address_of(request))
     except ProblemError:
         if "text/html" not in request.headers.get("accept", ""):
             raise
         return Redirect(f"{service.prefix}/login?used=1", status_code=303)
-    cookie = _cookie(service, request, secret)
+    cookie = session_cookie(service, request, secret)
     return Redirect(f"{service.prefix}/", cookies=[cookie], status_code=303)
 
 
-def _address(request: AnyHttpRequest) -> str:
+def address_of(request: AnyHttpRequest) -> str:
+    """Return where a request comes from."""
     return request.client.host if request.client is not None else ""
 
 
-def _cookie(
+def session_cookie(
     service: TheService, request: AnyHttpRequest, value: str, seconds: int = int(SESSION_S)
 ) -> Cookie:
+    """Return the cookie of a session, which scripts cannot read."""
     return Cookie(
         key=COOKIE, value=value, path=service.prefix or "/", httponly=True, samesite="lax", max_age=seconds,
         secure=request.scope["scheme"] == "https",
@@ -127,7 +129,7 @@ async def begin(
     service: TheService, request: AnyHttpRequest, data: JSONBody[LogIn]
 ) -> Response[dict[str, str]]:
     """Begin a session with a name and a password, or with a one-time code."""
-    asked, address = presented_by(request), _address(request)
+    asked, address = presented_by(request), address_of(request)
     request.state.tried = data.name
     if bool(data.code) == bool(data.name):
         raise ProblemError("bad-request", "give 'name' and 'password', or 'code'")
@@ -135,7 +137,7 @@ async def begin(
         secret = await service.identity.begin(data.code, asked, address)
     else:
         secret = await service.identity.log_in(data.name, data.password, asked, address)
-    cookie = _cookie(service, request, secret)
+    cookie = session_cookie(service, request, secret)
     return Response({"csrf": csrf(secret)}, status_code=201, cookies=[cookie])
 
 
@@ -145,7 +147,7 @@ async def end(who: Who, service: TheService, request: AnyHttpRequest) -> Respons
     del who  # anybody may leave
     if request.state.session:
         await service.register.end_session(request.state.session)
-    return Response(None, status_code=204, cookies=[_cookie(service, request, "", 0)])
+    return Response(None, status_code=204, cookies=[session_cookie(service, request, "", 0)])
 
 
 def routes(prefix: str) -> list[Router]:

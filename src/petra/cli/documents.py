@@ -1,0 +1,81 @@
+"""Files that hold no playbook but a document of another kind: a schedule. Finding and reading them."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from petra.cli.output import print_json, print_problem
+from petra.library import Library, files_of
+from petra.playbook import Reading
+from petra.playbook.documents import DocumentReading, kind_in, read_document
+from petra.playbook.problems import Problem, Problems, problem_data
+from petra.playbook.schedule import Schedule
+from petra.playbook.yaml12 import TEXT_BYTES_MAX
+
+
+def document_in(path: Path) -> DocumentReading | None:
+    """Read a document; None where the file holds none, or cannot be read: that is for others to say."""
+    if not path.is_file():
+        return None  # a pipe would wait for a writer
+    try:
+        with path.open("rb") as file:
+            raw = file.read(TEXT_BYTES_MAX + 1)
+        text = raw.decode("utf-8-sig")
+    except (OSError, UnicodeDecodeError):
+        return None
+    if len(raw) > TEXT_BYTES_MAX or not kind_in(text):
+        return None
+    return read_document(text, str(path))
+
+
+def documents_of(paths: Iterable[str]) -> Iterator[DocumentReading]:
+    """Yield the documents that are meant: files as given, and those below folders."""
+    for given in map(Path, paths):
+        for path in files_of(given, deep=True) if given.is_dir() else [given]:
+            if path.is_file() and (found := document_in(path)) is not None:
+                yield found
+
+
+def checked_documents(paths: Iterable[str], output: str) -> list[Schedule]:
+    """Return the documents that are meant; where one has errors, say so and leave."""
+    found = list(documents_of(paths))
+    wrong = [one for one in found if any(problem.severity == "error" for problem in one.problems)]
+    if output == "json" and wrong:
+        files = [
+            {"file": one.name, "problems": [problem_data(problem) for problem in one.problems]}
+            for one in wrong
+        ]
+        print_json({"files": files})
+    for one in wrong if output != "json" else ():
+        for problem in one.problems:
+            print_problem(problem, one.lines, one.name)
+    if wrong:
+        sys.exit(1)
+    return [one.checked() for one in found]
+
+
+def checked_in(path: Path, library: Library, home: Path) -> Reading | None:
+    """Read a document with all that is wrong with it; None where the file holds none."""
+    found = document_in(path)
+    if found is None:
+        return None
+    return Reading(found.name, found.text, None, _problems(found, library, home))
+
+
+def _problems(found: DocumentReading, library: Library, home: Path) -> tuple[Problem, ...]:
+    """Return what is wrong with a document; a playbook that is not there yet is warned of: it may be when it is due."""
+    playbook = found.document.playbook if found.document is not None else ""
+    if not playbook or library.find(playbook) is not None:
+        return found.problems
+    from petra.cli.catalogue import catalogue_of  # noqa: PLC0415 - most lie beside it
+
+    catalogue = catalogue_of(home)
+    if catalogue is not None and catalogue(playbook, None):
+        return found.problems
+    problems = Problems()
+    problems.extend(found.problems)
+    words = f"there is no playbook '{playbook}' beside it, and none is applied here"
+    problems.warn("P401", found.places.at("playbook"), words, "'petra apply' it before it is due")
+    return tuple(problems)

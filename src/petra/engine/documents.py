@@ -1,0 +1,88 @@
+"""The documents of a store that are no playbooks: schedules, versioned like those (S24).
+
+They stand on shelves of their own, one of each kind in a namespace, so that no path of theirs is one of a playbook.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import msgspec
+
+from petra.clock import Clock
+from petra.engine.catalogue import ANY, StaleError
+from petra.playbook.schedule import Schedule
+from petra.playbook.write import document_yaml
+from petra.store.base import Store
+from petra.store.rows import Batch, PlaybookRow
+
+SCHEDULES = "schedules"
+
+
+class AppliedDocument(NamedTuple):
+    """What became of a document that was applied."""
+
+    row: PlaybookRow
+    unchanged: bool
+
+    def data(self) -> dict[str, Any]:
+        """Return it as plain data."""
+        row = self.row
+        return {
+            "kind": "Schedule", "path": row.path, "version": row.version, "digest": row.digest,
+            "unchanged": self.unchanged,
+        }  # fmt: skip
+
+
+class Documents:
+    """Keeps documents in a store."""
+
+    def __init__(self, store: Store, clock: Clock) -> None:
+        self._store = store
+        self._clock = clock
+
+    async def apply(
+        self, schedule: Schedule, namespace: str, *, replaces: str | None = None
+    ) -> AppliedDocument:
+        """Make a schedule the current one of its name; one that is already stays as it is.
+
+        Raises:
+            StaleError: the current one is not the one that it ``replaces``.
+        """
+        row = _row(schedule, self._clock.now(), _shelf(namespace))
+        current = await self.current(schedule.name, namespace)
+        digest = current.digest if current is not None else ""
+        if replaces == ANY and current is not None:
+            replaces = None
+        if replaces not in (None, digest):
+            raise StaleError(
+                f"'{row.path}' is {f'at {digest[:12]}' if digest else 'not there'} now"
+            )
+        if current is not None and digest == row.digest:
+            return AppliedDocument(current, unchanged=True)
+        row = msgspec.structs.replace(row, replaces=replaces)
+        if (await self._store.commit(Batch(playbooks=(row,)))).stale:
+            raise StaleError(f"'{row.path}' has changed meanwhile")
+        return AppliedDocument(row, unchanged=False)
+
+    async def current(self, name: str, namespace: str) -> PlaybookRow | None:
+        """Return the current text of a schedule, or None."""
+        return next(iter(await self.versions(name, namespace, limit=1)), None)
+
+    async def versions(self, name: str, namespace: str, *, limit: int) -> list[PlaybookRow]:
+        """Return the texts that a schedule had, the current one first."""
+        shelf = _shelf(namespace)
+        return await self._store.playbook_versions(name, limit=limit, namespace=shelf)
+
+
+def _shelf(namespace: str) -> str:
+    return f"{namespace}/{SCHEDULES}"  # no namespace has a slash in its name
+
+
+def _row(schedule: Schedule, applied: float, shelf: str) -> PlaybookRow:
+    version = schedule.metadata.version
+    return PlaybookRow(
+        digest=schedule.digest, name=schedule.metadata.name, path=schedule.name,
+        version="" if version is None else str(version), source=document_yaml(schedule).encode(), applied=applied,
+        namespace=shelf,
+    )  # fmt: skip

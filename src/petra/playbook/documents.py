@@ -1,0 +1,168 @@
+"""Documents that are no playbooks: schedules. Read like those, with every problem at its place (S24)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Any
+
+import msgspec
+
+from petra.calendar import CalendarError, instant, line_of, zone_named
+from petra.playbook.decode import Decoder
+from petra.playbook.grammar import extra_of, fields_of
+from petra.playbook.problems import (
+    START,
+    InvalidPlaybookError,
+    Mark,
+    Problem,
+    Problems,
+    did_you_mean,
+    lines_of,
+)
+from petra.playbook.schedule import Schedule
+from petra.playbook.tree import Map, Places, Tree
+from petra.playbook.yaml12 import parse
+
+AnyDocument = Schedule
+
+KINDS: Mapping[str, type[AnyDocument]] = MappingProxyType({"Schedule": Schedule})
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
+_RHYTHMS = ("cron", "every_s", "at")
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentReading:
+    """What came of reading one text."""
+
+    name: str
+    text: str
+    document: AnyDocument | None
+    problems: tuple[Problem, ...]
+    places: Places = field(default_factory=Places, compare=False)
+
+    @property
+    def lines(self) -> tuple[str, ...]:
+        """The text in the lines that problems count."""
+        return lines_of(self.text)
+
+    def checked(self) -> AnyDocument:
+        """Return the document.
+
+        Raises:
+            InvalidPlaybookError: it has errors.
+        """
+        if self.document is None or any(one.severity == "error" for one in self.problems):
+            raise InvalidPlaybookError(self.problems, self.text, self.name)
+        return self.document
+
+
+def kind_in(text: str) -> str:
+    """Return the kind of document that a text holds, if it is one of those here; else nothing."""
+    if not any(kind in text for kind in KINDS):
+        return ""
+    tree = parse(text, Problems())
+    kind = tree.get("kind") if isinstance(tree, Map) else None
+    return kind if isinstance(kind, str) and kind in KINDS else ""
+
+
+def read_document(text: str, name: str = "schedule.yaml") -> DocumentReading:
+    """Read a document; every problem is in the result, in the order of the text."""
+    problems = Problems()
+    tree = parse(text, problems)
+    if not isinstance(tree, Map) or tree.get("kind") not in KINDS:
+        _no_document(tree, problems)
+        return DocumentReading(name, text, None, tuple(problems))
+    places = Places(tree)
+    decoder = Decoder(problems, _Keys(problems))
+    document = decoder.struct(tree, KINDS[tree["kind"]], (), tree.mark)
+    if not problems.has_errors:
+        _check(document, tree, problems)
+    return DocumentReading(name, text, document, tuple(problems), places)
+
+
+def _no_document(tree: Tree, problems: Problems) -> None:
+    if problems:
+        return
+    at = tree.key_at("kind") if isinstance(tree, Map) and "kind" in tree else START
+    hint = "it begins with 'apiVersion: petra/v1', 'kind: Schedule' and 'metadata'"
+    problems.error("P008", at, "this is no schedule", hint)
+
+
+class _Keys:
+    """Documents have no keys of other grammars; those of ``metadata`` are free."""
+
+    foreign = False
+
+    def __init__(self, problems: Problems) -> None:
+        self.problems = problems
+
+    def enter(self, struct: type[msgspec.Struct], node: Map, path: Any, at: Mark) -> None:
+        """Nothing to look at beforehand."""
+
+    def take(
+        self, _decoder: Decoder, struct: type[msgspec.Struct], node: Map, key: str, _path: Any
+    ) -> bool:
+        """Report every key that has no field."""
+        if extra_of(struct) is not None:
+            return True
+        self.problems.error(
+            "P101", node.key_at(key), f"unknown key '{key}'", did_you_mean(key, fields_of(struct))
+        )
+        return False
+
+
+# Checks
+
+
+def _check(document: AnyDocument, tree: Map, problems: Problems) -> None:
+    _one_rhythm(tree, problems)
+    _name(document, tree, problems)
+    judged: list[tuple[str, Callable[[str], object], str]] = [
+        ("timezone", zone_named, document.timezone),
+        *(("at", _date, date) for date in document.rhythm.dates),
+    ]
+    if document.cron is not None:
+        judged.append(("cron", line_of, document.cron))
+    for key, judge, text in judged:
+        try:
+            judge(text)
+        except CalendarError as error:
+            words, _, hint = str(error).partition("; ")
+            problems.error("P501", tree.value_at(key), words, hint)
+
+
+def _date(text: str) -> float:
+    return instant(text, "UTC")
+
+
+def _name(document: AnyDocument, tree: Map, problems: Problems) -> None:
+    """It is asked for by its name, in addresses too."""
+    metadata = tree["metadata"]
+    if not _NAME.fullmatch(document.name):
+        hint = "letters, digits and ._- , and the first is a letter or a digit"
+        problems.error("P502", metadata.value_at("name"), "the name cannot be in an address", hint)
+    if document.metadata.path is not None:
+        hint = "it is known by its name"
+        problems.warn("P208", metadata.key_at("path"), "'path' is ignored", hint)
+
+
+def _one_rhythm(tree: Map, problems: Problems) -> None:
+    """One of the three says when; more than one would be two schedules."""
+    given = [key for key in _RHYTHMS if tree.get(key) is not None]
+    if not given:
+        problems.error(
+            "P102",
+            tree.mark,
+            "it is not said when it is due",
+            "add one of 'cron', 'every_s' and 'at'",
+        )
+    for key in given[1:]:
+        problems.error(
+            "P122",
+            tree.key_at(key),
+            f"'{given[0]}' and '{key}' exclude each other",
+            "make two schedules",
+        )

@@ -1,0 +1,143 @@
+"""Schedules: when playbooks are started by the clock (S24)."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import msgspec
+from litestar import Request, Response, Router, delete, get, post, put
+from litestar.params import FromPath, FromQuery, HeaderParameter, JSONBody
+
+from petra.desk.principal import May
+from petra.desk.schedules import Schedules
+from petra.desk.timetables import PREVIEWED_MAX, previewed
+from petra.playbook.documents import read_document
+from petra.playbook.schedule import Schedule
+from petra.server.needs import needs
+from petra.server.problems import ProblemError
+from petra.server.resources.authoring import text_of
+from petra.server.resources.executions import Key, command_id
+from petra.server.service import Here, TheService, Who
+
+IfMatch = Annotated[str | None, HeaderParameter(name="If-Match", required=False)]
+AnyHttpRequest = Request[Any, Any, Any]
+
+
+class Range(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The times to fill in, by the clocks of the schedule where they have no offset."""
+
+    since: str = msgspec.field(name="from")
+    until: str = msgspec.field(name="to")
+
+
+class PauseReason(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Why somebody does something."""
+
+    reason: str = ""
+
+
+class Previewed(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A schedule to look ahead with: its text, or the name of one that is kept."""
+
+    text: str = ""
+    name: str = ""
+    since: str = msgspec.field(name="from", default="")
+    number: Annotated[int, msgspec.Meta(ge=1, le=PREVIEWED_MAX)] = msgspec.field(
+        name="n", default=10
+    )
+
+
+@get("/schedules", opt=needs(May.SEE))
+async def listed(service: TheService, here: Here) -> dict[str, Any]:
+    """List the schedules that are kept, by name: what comes next, and what came of the last ones."""
+    return {"items": await Schedules(service.engine).listed(here), "next": None}
+
+
+@get("/schedules/{name:str}", opt=needs(May.SEE))
+async def one(service: TheService, here: Here, name: FromPath[str]) -> Response[dict[str, Any]]:
+    """Return a schedule: its text, what comes next, what runs, what was passed, and what came of the last ones."""
+    found = await Schedules(service.engine).get(here, name)
+    return Response(found, headers={"ETag": f'"{found["digest"]}"'})
+
+
+@put("/schedules/{name:str}", status_code=200, opt=needs(May.APPLY))
+async def replaced(
+    service: TheService,
+    here: Here,
+    request: AnyHttpRequest,
+    name: FromPath[str],
+    if_match: IfMatch = None,
+) -> Response[dict[str, Any]]:
+    """Apply a schedule under its name: 201 for a new text, 200 where nothing changed; it is kept from then on."""
+    schedule = _read(await text_of(request), name)
+    if schedule.name != name:
+        words = f"the text says it is '{schedule.name}', the address '{name}'"
+        raise ProblemError("invalid-input", words)
+    seen = if_match.strip().strip('"') if if_match is not None else None
+    made = await Schedules(service.engine).apply(here, schedule, replaces=seen)
+    status = 200 if made["unchanged"] else 201
+    return Response(made, status_code=status, headers={"ETag": f'"{made["digest"]}"'})
+
+
+@delete("/schedules/{name:str}", status_code=200, opt=needs(May.APPLY))
+async def removed(service: TheService, here: Here, name: FromPath[str]) -> dict[str, Any]:
+    """Have a schedule kept no more; what it started goes on."""
+    return await Schedules(service.engine).remove(here, name)
+
+
+@post("/schedules/preview", status_code=200, opt=needs(May.SEE))
+async def preview(service: TheService, here: Here, data: JSONBody[Previewed]) -> dict[str, Any]:
+    """Return the next times of a schedule, given by its text or its name; with notes where clocks change."""
+    if data.text:
+        schedule = _read(data.text, "the schedule")
+        return previewed(schedule, service.clock.now(), data.since, data.number)
+    return await Schedules(service.engine).preview(here, data.name, data.since, data.number)
+
+
+@post("/schedules/{name:str}/pause", status_code=200, opt=needs(May.STEER))
+async def pause(
+    service: TheService, here: Here, name: FromPath[str], data: JSONBody[PauseReason | None] = None
+) -> dict[str, Any]:
+    """Have nothing started any more."""
+    return await Schedules(service.engine).pause(here, name, data.reason if data else "")
+
+
+@post("/schedules/{name:str}/resume", status_code=200, opt=needs(May.STEER))
+async def resume(service: TheService, here: Here, name: FromPath[str]) -> dict[str, Any]:
+    """Let it go on; the times of the pause are not made up for."""
+    return await Schedules(service.engine).resume(here, name)
+
+
+@post("/schedules/{name:str}/run", status_code=201, opt=needs(May.START))
+async def run(
+    service: TheService, here: Here, who: Who, name: FromPath[str], key: Key = None
+) -> Response[dict[str, Any]]:
+    """Start its playbook now; the same Idempotency-Key again starts nothing."""
+    command = command_id(who, key, "schedule") if key else ""
+    made = await Schedules(service.engine).run(here, name, command=command)
+    return Response(made, headers={"Location": f"{service.base}/executions/{made['execution']}"})
+
+
+@post("/schedules/{name:str}/backfill", status_code=200, opt=needs(May.STEER))
+async def backfill(
+    service: TheService,
+    here: Here,
+    name: FromPath[str],
+    data: JSONBody[Range],
+    *,
+    dry_run: FromQuery[bool] = False,
+) -> dict[str, Any]:
+    """Start its playbook for every time of a range in the past; with ``dry_run`` only count them."""
+    return await Schedules(service.engine).backfill(
+        here, name, data.since, data.until, dry_run=dry_run
+    )
+
+
+def _read(text: str, name: str) -> Schedule:
+    return read_document(text, name).checked()
+
+
+def router(base: str) -> Router:
+    """Return the routes of schedules."""
+    handlers = [listed, one, replaced, removed, preview, pause, resume, run, backfill]
+    return Router(path=base, route_handlers=handlers, tags=["schedules"])
