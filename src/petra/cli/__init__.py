@@ -84,6 +84,7 @@ _SECTIONS = MappingProxyType(
             "login": "Log in at a server.",
             "logout": "End the log-in.",
             "db": "The store itself: migrate, stats, backup.",
+            "doctor": "Say whether all is well, and what to do where it is not.",
         },
     }
 )
