@@ -15,17 +15,13 @@ from collections.abc import Collection, Mapping
 from typing import Protocol
 
 from petra.clock import Clock, doze
-from petra.engine.limits import LEAVE_S, SHARD_LEASE_S
+from petra.engine.limits import LEAVE_S, SHARD_LEASE_S, TAKE_OVER
 from petra.store.base import Store
 from petra.store.errors import UnavailableError, UncertainError
 from petra.store.rows import SHARDS, Batch, shard_of
 
 MOVED = "shards"
 """The notice that shards are free, or that somebody came or went."""
-
-
-TAKE_OVER = 3
-"""After so many leases, whoever takes the shards of an engine over that died has done so."""
 
 
 class Owner(Protocol):
