@@ -14,8 +14,10 @@ import { problemOf } from './api/problems';
 import { executionSearch } from './features/execution/search';
 import { executionsSearch } from './features/executions/search';
 import { inboxSearch } from './features/inbox/search';
+import { playbookSearch } from './features/playbooks/search';
 import { Shell } from './features/shell/Shell';
 import { makeQueries } from './features/shell/Surroundings';
+import { systemSearch } from './features/system/search';
 import { Empty, ErrorBox } from './kit';
 import { parseSearch, stringifySearch, text } from './kit/search';
 
@@ -83,7 +85,36 @@ const inbox = createRoute({
   component: lazyRouteComponent(() => import('./features/inbox/InboxPage'), 'Page'),
 });
 
-const tree = root.addChildren([login, inside.addChildren([home, executions, execution, inbox])]);
+const playbooks = createRoute({
+  getParentRoute: () => inside,
+  path: '/playbooks',
+  component: lazyRouteComponent(() => import('./features/playbooks/PlaybooksPage'), 'Page'),
+});
+
+const playbook = createRoute({
+  getParentRoute: () => inside,
+  path: '/p/$',
+  validateSearch: playbookSearch,
+  component: lazyRouteComponent(() => import('./features/playbooks/PlaybookPage'), 'Page'),
+});
+
+const workers = createRoute({
+  getParentRoute: () => inside,
+  path: '/workers',
+  component: lazyRouteComponent(() => import('./features/workers/WorkersPage'), 'Page'),
+});
+
+const system = createRoute({
+  getParentRoute: () => inside,
+  path: '/system',
+  validateSearch: systemSearch,
+  component: lazyRouteComponent(() => import('./features/system/SystemPage'), 'Page'),
+});
+
+const tree = root.addChildren([
+  login,
+  inside.addChildren([home, executions, execution, playbooks, playbook, inbox, workers, system]),
+]);
 
 export const router = createRouter({
   routeTree: tree,

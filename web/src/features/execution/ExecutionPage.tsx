@@ -43,7 +43,7 @@ interface ShownProps {
 
 function Shown({ id, head, story, edition }: ShownProps) {
   const search = route.useSearch();
-  const navigate = useNavigate();
+  const navigate = useNavigate({ from: '/e/$id' });
   const client = useQueryClient();
   const line = useSyncExternalStore(connection.subscribe, connection.get).line;
   const who = useQuery({ queryKey: keys.me, queryFn: me });
