@@ -29,6 +29,7 @@ export const keys = {
   playbooks: ['playbooks'] as const,
   playbookList: ['playbooks', 'list'] as const,
   playbook: (path: string) => ['playbook', path] as const,
+  source: (path: string) => ['source', path] as const,
   versions: (path: string) => ['playbook', path, 'versions'] as const,
   heat: (path: string) => ['playbook', path, 'heat'] as const,
   workers: ['workers'] as const,
