@@ -64,9 +64,9 @@ class Mortal:
 
 
 class World:
-    """A machine that keeps an engine running, one after the other, on a store that outlives them."""
+    """Machines that each keep an engine running, one after the other, on a store that outlives them."""
 
-    def __init__(self, loop: VirtualLoop, mercy: int) -> None:
+    def __init__(self, loop: VirtualLoop, mercy: int, machines: int = 1) -> None:
         self.loop = loop
         self.mercy = mercy
         self.clock = JumpingClock(loop)
@@ -74,8 +74,9 @@ class World:
         self.deadly = False
         self.deaths = 0
         self.commits = 0
-        self.process = Process("nobody yet")
-        self.engine: Engine | None = None
+        self.machines = machines
+        self.begun = 0
+        self.engines: dict[int, Engine] = {}
         self.arrived = asyncio.Event()
         self.found: dict[str, list[str]] = {}
         self.end = 0.0
@@ -87,30 +88,34 @@ class World:
         self.commits += 1
         return {0: "before", 1: "after"}.get(self.commits % self.mercy, "")
 
-    def start(self) -> None:
-        process = self.process = Process("engine")
-        process.at_death = self._died
-        self.loop.start(process, self._live(process))
+    def start(self, machine: int) -> None:
+        self.begun += 1
+        process = Process(f"engine-{self.begun}")
+        process.at_death = lambda: self._died(machine)
+        self.loop.start(process, self._live(machine, process))
 
-    def _died(self) -> None:
-        self.engine = None
-        self.arrived.clear()
-        self.loop.start(Process("again"), self._again())
+    def _died(self, machine: int) -> None:
+        self.engines.pop(machine, None)
+        if not self.engines:
+            self.arrived.clear()
+        self.loop.start(Process("again"), self._again(machine))
 
-    async def _again(self) -> None:
+    async def _again(self, machine: int) -> None:
         await asyncio.sleep(3.0)
-        self.start()
+        self.start(machine)
 
-    async def _live(self, process: Process) -> None:
-        made = Engine(Mortal(self.store, self, process), clock=self.clock)
+    async def _live(self, machine: int, process: Process) -> None:
+        holder = process.name if self.machines > 1 else ""
+        store = Mortal(self.store, self, process)
+        made = Engine(store, clock=self.clock, holder=holder, shard_lease_s=300.0)
         await made.__aenter__()
-        self.engine = made
+        self.engines[machine] = made
         self.arrived.set()
 
     async def up(self) -> Engine:
-        while (found := self.engine) is None:
+        while not self.engines:
             await self.arrived.wait()
-        return found
+        return next(iter(self.engines.values()))
 
     async def apply(self, schedules: list[str]) -> None:
         desk = Desk(await self.up(), self.clock)
@@ -168,12 +173,15 @@ async def _live_through(world: World, days: float, jumps: tuple[float, ...]) -> 
     await world.up()
 
 
-def _played(schedules: dict[str, str], days: float, jumps: tuple[float, ...], mercy: int) -> World:
+def _played(
+    schedules: dict[str, str], days: float, jumps: tuple[float, ...], mercy: int, machines: int = 1
+) -> World:
     loop = virtual_loop()
-    world = World(loop, mercy)
+    world = World(loop, mercy, machines)
 
     async def play() -> None:
-        world.start()
+        for machine in range(machines):
+            world.start(machine)
         await world.apply([_text(name, more) for name, more in schedules.items()])
         await _live_through(world, days, jumps)
         world.found, world.end = await world.started(), world.clock.now()
@@ -222,3 +230,13 @@ def test_an_engine_that_dies_before_and_after_every_commit_starts_each_time_once
     world = _played({"often": f"cron: '7 * * * *'\n{KINDS[kind]}"}, 1.0, (), mercy=3)
     assert world.deaths > 50
     _judge(world, {"often": 7}, 1)
+
+
+@pytest.mark.slow
+@pytest.mark.spec("S24")
+def test_two_engines_that_share_a_store_and_die_start_each_time_once() -> None:
+    minutes = {f"allow-{number}": number for number in range(5, 60, 18)}
+    schedules = {name: f"cron: '{minute} * * * *'\n{ALLOW}" for name, minute in minutes.items()}
+    world = _played(schedules, 2.0, (), mercy=9, machines=2)
+    assert world.deaths > 50
+    _judge(world, minutes, 1)

@@ -68,6 +68,7 @@ from petra.engine.submissions import (
     of_time,
 )
 from petra.engine.wakes import Wakes
+from petra.engine.workers import Link
 from petra.kernel import Program
 from petra.kernel import commands as c
 from petra.kernel.timetable import Keeps
@@ -111,8 +112,7 @@ class Engine:
         ``handed_back`` says that the last one closed in order, so that no delivery was lost. An engine with
         a ``holder``, a name that no other one has, shares the store with others. ``secrets`` has what workers may ask for.
         """
-        self._handed_back = handed_back
-        self.scope = scope or Scope()
+        self._handed_back, self.scope = handed_back, scope or Scope()
         self.store = store
         self.clock: Clock = clock or SystemClock()
         self.life = Life(self.clock, self._stopped)
@@ -120,7 +120,7 @@ class Engine:
         self.cache = Cache(store, owns=self.shards.owns)
         self._inbox, self._awaited = Inbox(), AwaitedAnswers()
         backlog = Backlog(store, self.shards, self.scope)
-        self.custody = Custody(self.clock, self._inbox, backlog, lease_s)
+        self.custody = Custody(self.clock, self._inbox, backlog, lease_s, self.shards.take_over_s)
         reports = ReportIntake(self.custody, self._inbox)
         self._dispatcher = Dispatcher(
             store, self.custody, reports, cache=self.cache, clock=self.clock, shards=self.shards, life=self.life,
@@ -129,7 +129,7 @@ class Engine:
         self.catalogue = Catalogue(store, self.clock)
         self.feed, self.meters = Feed(), Meters()
         self.lookout = Lookout(self.feed, self.cache, self.clock, self.shards.owns)
-        self._wakes = Wakes(store, self.clock, self.shards, self.scope)
+        self.wakes = Wakes(store, self.clock, self.shards, self.scope)
         self.proofs, self.keychains = Proofs(), Keychains(self.clock, secrets)
         self._conditions = Conditions(self.proofs, self.keychains)
         self._courier = Courier(
@@ -147,7 +147,7 @@ class Engine:
         )  # fmt: skip
         committer = Committer(
             store=store, clock=self.clock, shards=self.shards, cache=self.cache, inbox=self._inbox,
-            batches=Batches(self.cache, self.shards, self._wakes, self._courier, self.clock, herald=self.notifying.herald), meters=self.meters, porter=self._porter, feed=self.feed, refusals=refusals, releaser=releaser, dispatcher=self._dispatcher,
+            batches=Batches(self.cache, self.shards, self.wakes, self._courier, self.clock, herald=self.notifying.herald), meters=self.meters, porter=self._porter, feed=self.feed, refusals=refusals, releaser=releaser, dispatcher=self._dispatcher,
         )  # fmt: skip
         self._decider = Decider(
             store=store, clock=self.clock, shards=self.shards, cache=self.cache, inbox=self._inbox,
@@ -156,7 +156,7 @@ class Engine:
         )  # fmt: skip
         self._recovery = Recovery(store, backlog, self.custody, self._decider, self.scope)
         self._handover = self.shards.owner = Handover(
-            recovery=self._recovery, wakes=self._wakes, courier=self._courier, cache=self.cache,
+            recovery=self._recovery, wakes=self.wakes, courier=self._courier, cache=self.cache,
             custody=self.custody, feed=self.feed, inbox=self._inbox, porter=self._porter,
         )  # fmt: skip
         self.connections = WorkerConnections(
@@ -164,6 +164,7 @@ class Engine:
             dispatcher=self._dispatcher, keychains=self.keychains, feed=self.feed, logs=self.logs, retries=self.retries,
             giving=Giving(secrets, self.custody.leases, self.cache),
         )  # fmt: skip
+        self.custody.found_again = self._know_again
         self._deciding: asyncio.Task[None] | None = None
 
     # Life
@@ -220,6 +221,9 @@ class Engine:
     def offers(self) -> Offers:
         """What waits for workers."""
         return self.custody.offers
+
+    def _know_again(self, link: Link) -> None:
+        self.life.errand("know again", self._dispatcher.know_again(link))
 
     # Asking
 
@@ -382,7 +386,7 @@ class Engine:
     # Time
 
     async def _time_loop(self) -> None:
-        async for executions in self._wakes.due():
+        async for executions in self.wakes.due():
             await self._decider.through([of_time(execution) for execution in executions])
 
     async def _sweep_loop(self) -> None:
