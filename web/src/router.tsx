@@ -11,6 +11,7 @@ import { me } from './api/calls';
 import { basePath } from './api/client';
 import { keys } from './api/keys';
 import { problemOf } from './api/problems';
+import { editorSearch } from './features/editor/search';
 import { executionSearch } from './features/execution/search';
 import { executionsSearch } from './features/executions/search';
 import { inboxSearch } from './features/inbox/search';
@@ -98,6 +99,19 @@ const playbook = createRoute({
   component: lazyRouteComponent(() => import('./features/playbooks/PlaybookPage'), 'Page'),
 });
 
+const editor = createRoute({
+  getParentRoute: () => inside,
+  path: '/edit/$',
+  validateSearch: editorSearch,
+  component: lazyRouteComponent(() => import('./features/editor/EditorPage'), 'Page'),
+});
+
+const schedules = createRoute({
+  getParentRoute: () => inside,
+  path: '/schedules',
+  component: lazyRouteComponent(() => import('./features/schedules/SchedulesPage'), 'Page'),
+});
+
 const workers = createRoute({
   getParentRoute: () => inside,
   path: '/workers',
@@ -113,7 +127,18 @@ const system = createRoute({
 
 const tree = root.addChildren([
   login,
-  inside.addChildren([home, executions, execution, playbooks, playbook, inbox, workers, system]),
+  inside.addChildren([
+    home,
+    executions,
+    execution,
+    playbooks,
+    playbook,
+    editor,
+    inbox,
+    schedules,
+    workers,
+    system,
+  ]),
 ]);
 
 export const router = createRouter({

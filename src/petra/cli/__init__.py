@@ -77,6 +77,7 @@ _SECTIONS = MappingProxyType(
             "prune": "Remove executions that ended long ago.",
         },
         "Look after a home or a server": {
+            "notifications": "What people and systems are told: list it, try it again.",
             "secret": "Credentials for playbooks, sealed in the home.",
             "user": "Users and service accounts of a server.",
             "token": "API tokens of a server.",
@@ -84,6 +85,7 @@ _SECTIONS = MappingProxyType(
             "login": "Log in at a server.",
             "logout": "End the log-in.",
             "db": "The store itself: migrate, stats, backup.",
+            "doctor": "Say whether all is well, and what to do where it is not.",
         },
     }
 )

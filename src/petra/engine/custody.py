@@ -37,6 +37,8 @@ class Custody:
         self._inbox = inbox
         self._clock = clock
         self.lease_s = lease_s
+        self.lost = 0
+        """Leases that ended without a report, since the engine began."""
 
     # Asking
 
@@ -203,4 +205,5 @@ class Custody:
         if lease is not None:
             self.done(lease_id)
             self.offers.lost(lease.row)
+            self.lost += 1
             self._inbox.push(of_lost_delivery(lease.row))

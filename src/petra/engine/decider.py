@@ -77,7 +77,9 @@ class Decider:
                     return
                 await self._porter.rest()  # what waits for a large value was taken too
                 continue
+            begun = self._clock.monotonic()
             drafts = await self._decide_all(requests)
+            self._committer.meters.decide_s.observe(self._clock.monotonic() - begun)
             if (
                 committing is not None
             ):  # one batch at a time: this one was decided on what that one wrote

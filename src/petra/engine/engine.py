@@ -129,7 +129,7 @@ class Engine:
         self.catalogue = Catalogue(store, self.clock)
         self.feed, self.meters = Feed(), Meters()
         self.lookout = Lookout(self.feed, self.cache, self.clock, self.shards.owns)
-        self._wakes = Wakes(store, self.clock, self.shards, self.scope)
+        self.wakes = Wakes(store, self.clock, self.shards, self.scope)
         self.proofs, self.keychains = Proofs(), Keychains(self.clock, secrets)
         self._conditions = Conditions(self.proofs, self.keychains)
         self._courier = Courier(
@@ -147,7 +147,7 @@ class Engine:
         )  # fmt: skip
         committer = Committer(
             store=store, clock=self.clock, shards=self.shards, cache=self.cache, inbox=self._inbox,
-            batches=Batches(self.cache, self.shards, self._wakes, self._courier, self.clock, herald=self.notifying.herald), meters=self.meters, porter=self._porter, feed=self.feed, refusals=refusals, releaser=releaser, dispatcher=self._dispatcher,
+            batches=Batches(self.cache, self.shards, self.wakes, self._courier, self.clock, herald=self.notifying.herald), meters=self.meters, porter=self._porter, feed=self.feed, refusals=refusals, releaser=releaser, dispatcher=self._dispatcher,
         )  # fmt: skip
         self._decider = Decider(
             store=store, clock=self.clock, shards=self.shards, cache=self.cache, inbox=self._inbox,
@@ -156,7 +156,7 @@ class Engine:
         )  # fmt: skip
         self._recovery = Recovery(store, backlog, self.custody, self._decider, self.scope)
         self._handover = self.shards.owner = Handover(
-            recovery=self._recovery, wakes=self._wakes, courier=self._courier, cache=self.cache,
+            recovery=self._recovery, wakes=self.wakes, courier=self._courier, cache=self.cache,
             custody=self.custody, feed=self.feed, inbox=self._inbox, porter=self._porter,
         )  # fmt: skip
         self.connections = WorkerConnections(
@@ -382,7 +382,7 @@ class Engine:
     # Time
 
     async def _time_loop(self) -> None:
-        async for executions in self._wakes.due():
+        async for executions in self.wakes.due():
             await self._decider.through([of_time(execution) for execution in executions])
 
     async def _sweep_loop(self) -> None:

@@ -3,8 +3,9 @@ import { getRouteApi, Link, useNavigate } from '@tanstack/react-router';
 import { definition, graph } from '../../api/calls';
 import { keys } from '../../api/keys';
 import { heat, type PlaybookItem, playbook, versions } from '../../api/running';
-import { Copyable, ErrorBox, plural, Skeleton, Tabs, Time } from '../../kit';
-import { Drawing } from './Drawing';
+import type { GraphArc } from '../../api/shapes';
+import { Copyable, Drawing, ErrorBox, plural, Skeleton, Tabs, Time } from '../../kit';
+import { arcShare, factOf } from './heat';
 import { Outcomes } from './Outcomes';
 import css from './playbooks.module.css';
 import { type PlaybookTab, TABS } from './search';
@@ -32,6 +33,9 @@ export function Page() {
         <Link to="/executions" search={{ playbook: found.data.name }}>
           Its executions
         </Link>
+        <Link to="/edit/$" params={{ _splat: path }}>
+          Edit
+        </Link>
         <Copyable text={`petra run ${path}`} label="the command" />
       </div>
       <Tabs
@@ -49,6 +53,10 @@ export function Page() {
   );
 }
 
+function percent(share: number | null): string | null {
+  return share === null ? null : `${Math.round(share * 100)} %`;
+}
+
 function GraphTab({ path, digest }: { path: string; digest: string }) {
   const drawn = useQuery({
     queryKey: keys.graph(digest, 'step'),
@@ -56,6 +64,7 @@ function GraphTab({ path, digest }: { path: string; digest: string }) {
     staleTime: Number.POSITIVE_INFINITY,
   });
   const went = useQuery({ queryKey: keys.heat(path), queryFn: () => heat(path), staleTime: 10_000 });
+  const shareOf = (arc: GraphArc) => (went.data ? arcShare(went.data, arc.from, arc.index ?? 0) : null);
   if (drawn.isPending) return <Skeleton lines={10} />;
   if (drawn.isError) return <ErrorBox error={drawn.error} retry={() => void drawn.refetch()} />;
   return (
@@ -66,7 +75,12 @@ function GraphTab({ path, digest }: { path: string; digest: string }) {
           <Outcomes last={went.data.last} />
         </p>
       ) : null}
-      <Drawing graph={drawn.data} heat={went.data ?? null} />
+      <Drawing
+        graph={drawn.data}
+        factOf={(node) => (went.data ? factOf(went.data, node.step ?? node.id) : null)}
+        arcText={(arc) => percent(shareOf(arc))}
+        isTaken={(arc) => shareOf(arc) !== 0}
+      />
     </div>
   );
 }

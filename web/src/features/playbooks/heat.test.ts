@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import type { Heat } from '../../api/running';
-import { arcShare, stepFact } from './heat';
+import { arcShare, factOf, stepFact } from './heat';
 
 const HEAT: Heat = {
   path: 'p',
@@ -24,4 +24,9 @@ it('says which share of the leavings an arc got', () => {
 it('knows a step that ran, and none that did not', () => {
   expect(stepFact(HEAT, 'a')?.failed).toBe(1);
   expect(stepFact(HEAT, 'constructor_')).toBeNull();
+});
+
+it('says how long a step takes, and that it fails', () => {
+  expect(factOf(HEAT, 'a')).toEqual({ text: '12 ms · 25 % failed', token: 'failed' });
+  expect(factOf(HEAT, 'b')).toBeNull();
 });

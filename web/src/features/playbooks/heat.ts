@@ -1,5 +1,7 @@
 /** What the last executions tell of a playbook's steps and arcs. */
 import type { Heat } from '../../api/running';
+import type { NodeFact } from '../../kit';
+import { duration } from '../../kit/format';
 
 type StepHeat = Heat['steps'][string];
 
@@ -13,4 +15,13 @@ export function arcShare(heat: Heat, from: string, index: number): number | null
   const total = out.reduce((sum, arc) => sum + arc.count, 0);
   if (!total) return null;
   return (out.find((arc) => arc.index === index)?.count ?? 0) / total;
+}
+
+/** What stands in the box of a step: how long it takes, and how often it fails. */
+export function factOf(heat: Heat, step: string): NodeFact | null {
+  const fact = stepFact(heat, step);
+  if (!fact) return null;
+  const took = fact.median_ms === null ? '–' : duration(fact.median_ms);
+  if (!(fact.failure_rate > 0)) return { text: took };
+  return { text: `${took} · ${Math.max(1, Math.round(fact.failure_rate * 100))} % failed`, token: 'failed' };
 }
