@@ -8,10 +8,10 @@ import statistics
 import subprocess
 import sysconfig
 import time
-from importlib.metadata import version
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
-LIBRARIES = ("petra", "dbos", "sqlalchemy", "psycopg", "asyncpg", "apsw", "msgspec")
+LIBRARIES = ("petra", "dbos", "sqlalchemy", "psycopg", "asyncpg", "apsw", "msgspec", "uvloop")
 PROBES = 50
 
 
@@ -25,8 +25,16 @@ def describe(folder: Path) -> dict[str, str]:
         "kernel": f"{platform.system()} {platform.release()}",
         "filesystem": filesystem(folder),
         "python": f"{platform.python_implementation()} {platform.python_version()}, {_build()}",
-        "libraries": ", ".join(f"{name} {version(name)}" for name in LIBRARIES),
+        "libraries": ", ".join(filter(None, map(_installed, LIBRARIES))),
     }
+
+
+def _installed(name: str) -> str:
+    """Say which version of a library is here; nothing, where none is."""
+    try:
+        return f"{name} {version(name)}"
+    except PackageNotFoundError:
+        return ""
 
 
 def _build() -> str:

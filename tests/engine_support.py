@@ -13,6 +13,7 @@ from petra.embedded import Home
 from petra.engine import Engine
 from petra.engine.limits import SHARD_LEASE_S
 from petra.engine.news import Appended, News, Notice
+from petra.engine.notifying import Notifying
 from petra.engine.retention import Retention
 from petra.errors import PetraError
 from petra.kernel import Record
@@ -108,6 +109,7 @@ async def local(  # noqa: PLR0913 - each is a choice of its own
     shard_lease_s: float = SHARD_LEASE_S,
     retention: Retention | None = None,
     objects: Objects | None = None,
+    notifying: Notifying | None = None,
 ) -> AsyncIterator[Home]:
     """Give an engine on a store, with one worker in this process. A store that others share needs a name."""
     chosen = clock or SystemClock()
@@ -120,6 +122,7 @@ async def local(  # noqa: PLR0913 - each is a choice of its own
         shard_lease_s=shard_lease_s,
         retention=retention,
         objects=objects,
+        notifying=notifying,
     )
     async with made as engine:
         found = Home(engine, chosen)

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import IO
 
 import httpx2
 import pytest
@@ -44,11 +45,12 @@ class Served:
 
 
 @contextmanager
-def serve(home: Path, *more: str) -> Iterator[Served]:
+def serve(home: Path, *more: str, stderr: IO[bytes] | None = None) -> Iterator[Served]:
     """Start a server; whatever becomes of the test, it is gone afterwards."""
     process = subprocess.Popen(
         [PETRA, "serve", "--home", str(home), "--port", "0", "-o", "json", *more],
         stdout=subprocess.PIPE,
+        stderr=stderr,
         text=True,
         env={**os.environ, "NO_COLOR": "1"},
     )

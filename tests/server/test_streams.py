@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 import json
 from collections.abc import Iterator
 from typing import Any
@@ -10,6 +12,10 @@ import httpx2
 import pytest
 from server.books import ADDS, WAITS
 from server.test_executions import started
+
+from petra.desk.principal import owner
+from petra.engine.news import Topic
+from petra.server.resources.listening import _rows
 
 
 def events(lines: Iterator[str]) -> Iterator[tuple[str, str, Any]]:
@@ -97,3 +103,30 @@ def test_a_list_is_told_of_new_executions(api: httpx2.Client) -> None:
     assert api.get("/stream", params={"topics": "cats"}).json()["code"] == "bad-request"
     wrong = api.get(f"/executions/{shown['id']}/stream", headers={"Last-Event-ID": "x"})
     assert wrong.json()["code"] == "bad-request"
+
+
+class _Silent:
+    async def next(self) -> None:
+        await asyncio.Event().wait()
+
+
+class _Watched:
+    @contextlib.contextmanager
+    def watch(self, *_: object) -> Iterator[_Silent]:
+        yield _Silent()
+
+
+class _Nowhere:
+    desk = _Watched()
+
+
+@pytest.mark.parametrize("leaves_after", [0, 1])
+def test_whoever_reads_rows_may_leave_at_any_moment(leaves_after: int) -> None:
+    async def leave() -> None:
+        rows = _rows(_Nowhere(), owner(), [Topic.EXECUTIONS], operations=False)  # type: ignore[arg-type]
+        for _ in range(leaves_after):
+            await anext(rows)
+        await rows.aclose()  # type: ignore[attr-defined]
+        assert len(asyncio.all_tasks()) == 1, "nothing is left behind"
+
+    asyncio.run(leave())

@@ -11,11 +11,14 @@ import { me } from './api/calls';
 import { basePath } from './api/client';
 import { keys } from './api/keys';
 import { problemOf } from './api/problems';
+import { editorSearch } from './features/editor/search';
 import { executionSearch } from './features/execution/search';
 import { executionsSearch } from './features/executions/search';
 import { inboxSearch } from './features/inbox/search';
+import { playbookSearch } from './features/playbooks/search';
 import { Shell } from './features/shell/Shell';
 import { makeQueries } from './features/shell/Surroundings';
+import { systemSearch } from './features/system/search';
 import { Empty, ErrorBox } from './kit';
 import { parseSearch, stringifySearch, text } from './kit/search';
 
@@ -83,7 +86,60 @@ const inbox = createRoute({
   component: lazyRouteComponent(() => import('./features/inbox/InboxPage'), 'Page'),
 });
 
-const tree = root.addChildren([login, inside.addChildren([home, executions, execution, inbox])]);
+const playbooks = createRoute({
+  getParentRoute: () => inside,
+  path: '/playbooks',
+  component: lazyRouteComponent(() => import('./features/playbooks/PlaybooksPage'), 'Page'),
+});
+
+const playbook = createRoute({
+  getParentRoute: () => inside,
+  path: '/p/$',
+  validateSearch: playbookSearch,
+  component: lazyRouteComponent(() => import('./features/playbooks/PlaybookPage'), 'Page'),
+});
+
+const editor = createRoute({
+  getParentRoute: () => inside,
+  path: '/edit/$',
+  validateSearch: editorSearch,
+  component: lazyRouteComponent(() => import('./features/editor/EditorPage'), 'Page'),
+});
+
+const schedules = createRoute({
+  getParentRoute: () => inside,
+  path: '/schedules',
+  component: lazyRouteComponent(() => import('./features/schedules/SchedulesPage'), 'Page'),
+});
+
+const workers = createRoute({
+  getParentRoute: () => inside,
+  path: '/workers',
+  component: lazyRouteComponent(() => import('./features/workers/WorkersPage'), 'Page'),
+});
+
+const system = createRoute({
+  getParentRoute: () => inside,
+  path: '/system',
+  validateSearch: systemSearch,
+  component: lazyRouteComponent(() => import('./features/system/SystemPage'), 'Page'),
+});
+
+const tree = root.addChildren([
+  login,
+  inside.addChildren([
+    home,
+    executions,
+    execution,
+    playbooks,
+    playbook,
+    editor,
+    inbox,
+    schedules,
+    workers,
+    system,
+  ]),
+]);
 
 export const router = createRouter({
   routeTree: tree,

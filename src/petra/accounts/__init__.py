@@ -5,9 +5,30 @@ Rule 2: whoever is looked up is looked up in the store: what was revoked is revo
 Rule 3: nobody gives away what they do not have: who administers a namespace administers those whose roles lie in it.
 """
 
-from petra.accounts.attempts import Attempts, TooManyError
-from petra.accounts.audit import Audit
-from petra.accounts.register import Register
-from petra.accounts.rows import ApiToken, Session, User
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from petra.lazy_names import lazy
+
+if TYPE_CHECKING:
+    from petra.accounts.attempts import Attempts, TooManyError
+    from petra.accounts.audit import Audit
+    from petra.accounts.register import Register
+    from petra.accounts.rows import ApiToken, Session, User
 
 __all__ = ["ApiToken", "Attempts", "Audit", "Register", "Session", "TooManyError", "User"]
+
+if not TYPE_CHECKING:  # whoever opens a folder asks for its safe only
+    __getattr__ = lazy(
+        __name__,
+        {
+            "Attempts": "petra.accounts.attempts",
+            "TooManyError": "petra.accounts.attempts",
+            "Audit": "petra.accounts.audit",
+            "Register": "petra.accounts.register",
+            "ApiToken": "petra.accounts.rows",
+            "Session": "petra.accounts.rows",
+            "User": "petra.accounts.rows",
+        },
+    )

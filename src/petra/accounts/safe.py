@@ -20,6 +20,7 @@ from petra.engine.giving import Delivery
 from petra.errors import UsageError
 from petra.keychain import FileCredentials, KeychainError, KeyFile, Sealed
 from petra.keychain.credentials import chosen, forgotten, with_one_more
+from petra.namespaces import DEFAULT
 from petra.store.accounts import Account, Accounts
 
 KIND: Final = "secret"
@@ -158,6 +159,15 @@ class Safe:
         value = self._keys().open(sealed)
         await self._note(delivery, sealed.version, "done")
         return value
+
+    async def fetch(self, name: str, version: int | None = None, *, dry: bool = False) -> Any:
+        """Return a credential of the default namespace, for what the server itself sends; ``dry`` only looks for it.
+
+        Raises:
+            KeychainError: there is none.
+        """
+        sealed = chosen(await self._cupboard.of(DEFAULT, name), name, version)
+        return None if dry else self._keys().open(sealed)
 
     async def _allowed(self, namespace: str, pool: str, name: str, version: int | None) -> Sealed:
         own = await self._cupboard.of(namespace, name)

@@ -19,7 +19,7 @@ from typing import Any
 import click
 from click.exceptions import NoArgsIsHelpError
 
-from petra import __version__
+from petra import __version__, early_stem
 from petra.cli.verbs import Verbs
 from petra.errors import PetraError
 
@@ -77,6 +77,7 @@ _SECTIONS = MappingProxyType(
             "prune": "Remove executions that ended long ago.",
         },
         "Look after a home or a server": {
+            "notifications": "What people and systems are told: list it, try it again.",
             "secret": "Credentials for playbooks, sealed in the home.",
             "user": "Users and service accounts of a server.",
             "token": "API tokens of a server.",
@@ -84,9 +85,11 @@ _SECTIONS = MappingProxyType(
             "login": "Log in at a server.",
             "logout": "End the log-in.",
             "db": "The store itself: migrate, stats, backup.",
+            "doctor": "Say whether all is well, and what to do where it is not.",
         },
     }
 )
+_ONLY_ASKS = frozenset({"--help", "-h", "--server"})
 _VERBS = MappingProxyType(
     {verb: words for verbs in _SECTIONS.values() for verb, words in verbs.items()}
 )
@@ -213,10 +216,19 @@ def _complain(words: str) -> None:
     tell(words, err=True)
 
 
+def _needs_workers(given: list[str]) -> bool:
+    """Tell at a glance whether a verb is about to run tasks here; a worker that nobody needs ends with us."""
+    asks = any(word in _ONLY_ASKS or word.startswith("--server=") for word in given)
+    elsewhere = bool(os.environ.get("PETRA_SERVER") or os.environ.get("_PETRA_COMPLETE"))
+    return given[:1] in (["run"], ["serve"], ["dev"]) and not asks and not elsewhere
+
+
 def main() -> None:
     """Run ``petra``."""
     # a read playbook is many small objects that stay: at the default, they are looked through over and over
     gc.set_threshold(50_000, 20, 20)
+    if _needs_workers(sys.argv[1:]):
+        early_stem.begin()  # it loads while we do
     try:
         petra(prog_name="petra", color=False if _without_colour() else None)
     except PetraError as error:

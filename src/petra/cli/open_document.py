@@ -15,6 +15,7 @@ from petra.editor.positions import Positions
 from petra.folder_files import FolderFiles
 from petra.library import beside
 from petra.playbook import Problem, read
+from petra.playbook.documents import kind_in, read_document
 from petra.playbook.problems import line_starts
 from petra.testing.suite import suite_problems
 
@@ -53,6 +54,8 @@ class Document:
             return ()
         if self.text.is_test:
             return suite_problems(self.path, self.text.text)
+        if kind_in(self.text.text):
+            return read_document(self.text.text, str(self.path)).problems
         reading = read(self.text.text, str(self.path), files=FolderFiles(self.path.parent))
         return tuple(check_reading(reading, beside(self.path), EFFORT_S).problems)
 

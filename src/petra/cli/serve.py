@@ -172,6 +172,9 @@ async def serve_until(wanted: Serving, ended: asyncio.Event) -> None:
     from petra.accounts import Register  # noqa: PLC0415
     from petra.accounts.oidc import Oidc  # noqa: PLC0415
     from petra.server import Identity, Reach, Service, networks, serving  # noqa: PLC0415
+    from petra.server.json_logs import set_up_logs  # noqa: PLC0415
+
+    set_up_logs()
 
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):

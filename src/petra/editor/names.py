@@ -47,6 +47,8 @@ class Text:
     @property
     def grammar(self) -> Place:
         """The grammar of the whole text."""
+        if self.root.text("kind") == "Schedule":
+            return _schedule_grammar()
         return _test_grammar() if self.is_test else ROOT
 
     def place(self, entry: Entry) -> Place:
@@ -229,6 +231,14 @@ def _is_task(entry: Entry) -> bool:
     """Tell whether an entry is a task: it has a kind, or stands in a list of tasks."""
     around = entry.parent
     return around is not None and around.key in ("tool", "do", "else")
+
+
+@lru_cache(maxsize=1)
+def _schedule_grammar() -> Place:
+    from petra.playbook.grammar import shape_of  # noqa: PLC0415 - see below
+    from petra.playbook.schedule import Schedule  # noqa: PLC0415 - only for schedules
+
+    return Place(None, (shape_of(Schedule),))
 
 
 @lru_cache(maxsize=1)

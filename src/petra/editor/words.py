@@ -41,7 +41,8 @@ NAMES: Mapping[str, str] = MappingProxyType(
 
 PARTS: Mapping[tuple[str, ...], tuple[str, ...]] = MappingProxyType(
     {
-        ("execution",): ("id", "playbook", "started_at"),
+        ("execution",): ("id", "playbook", "started_at", "schedule"),
+        ("execution", "schedule"): ("name", "nominal"),
         ("event",): ("name", "step", "status", "result", "error", "counts", "args"),
         ("event", "counts"): ("total", "completed", "succeeded", "failed"),
         ("event", "error"): ("kind", "code", "message", "retryable", "details"),

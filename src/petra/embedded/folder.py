@@ -19,8 +19,10 @@ from petra.clock import Clock
 from petra.engine import Engine
 from petra.engine.limits import LEASE_S, SHARD_LEASE_S
 from petra.engine.logs import LogFiles
+from petra.engine.notifying import Notifying
 from petra.engine.retention import Retention
 from petra.engine.scope import Scope, family
+from petra.notify.channels import NOTIFY_FILE, read_notify
 from petra.objects import Objects, open_objects
 from petra.private import make_file, take
 from petra.store.address import BUCKET, DATABASE, STORE, open_store
@@ -30,6 +32,8 @@ OBJECTS = "objects"
 LOGS = "logs"
 CREDENTIALS = "petra.credentials"
 """What ``petra secret`` stores, sealed; the key lies beside it."""
+NOTIFY = "PETRA_NOTIFY"
+"""The file that says which channels there are, where that is not in the folder."""
 CLOSED = "closed-in-order"
 """A file that says: whoever had the folder last closed it, so no delivery was lost."""
 
@@ -114,17 +118,20 @@ class Folder:
         lease_s: float,
     ) -> Engine:
         holder = new_name() if self.shared else ""
+        notify = read_notify(Path(os.environ.get(NOTIFY) or self.home / NOTIFY_FILE))
         store = await self.open_store()
         in_order = (self.home / CLOSED).exists()
         (self.home / CLOSED).unlink(missing_ok=True)
         retention, objects = None, open_objects(self.objects)
         if keep_s is not None:
             retention = Retention(store, keep_s, objects=objects, clock=clock)
+        safe = self.safe(store, clock)
         return Engine(
             store, clock=clock, lease_s=lease_s, handed_back=in_order, holder=holder, shard_lease_s=shard_lease_s,
             retention=retention, logs=LogFiles(self.home / LOGS, clock), objects=objects,
-            secrets=self.safe(store, clock),
+            secrets=safe,
             scope=None if only is None or self.shared else Scope(await family(store, only)),
+            notifying=Notifying(notify, safe, self.home),
         )  # fmt: skip
 
     def safe(self, store: Store, clock: Clock) -> Safe:

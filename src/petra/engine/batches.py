@@ -12,18 +12,30 @@ from petra.engine.cache import Cache
 from petra.engine.changes import Draft, change_of
 from petra.engine.codec import playbook_row
 from petra.engine.courier import ANSWER, Courier
+from petra.engine.herald import Herald
 from petra.engine.letters import failed_start, letters_of
 from petra.engine.shards import Shards
 from petra.engine.wakes import Wakes
 from petra.store import rows
 
+TO_BE_SENT = "notify"
+"""The notice that something waits to be sent by whoever has a shard."""
+
 
 class Batches:
     """Makes batches, and remembers which playbooks the store has."""
 
-    def __init__(
-        self, cache: Cache, shards: Shards, wakes: Wakes, courier: Courier, clock: Clock
+    def __init__(  # noqa: PLR0913 - the parts of an engine that it works with
+        self,
+        cache: Cache,
+        shards: Shards,
+        wakes: Wakes,
+        courier: Courier,
+        clock: Clock,
+        *,
+        herald: Herald,
     ) -> None:
+        self._herald = herald
         self._cache = cache
         self._shards = shards
         self._wakes = wakes
@@ -64,6 +76,8 @@ class Batches:
         due = state.next_due() if not state.terminal else None
         self._wakes.set(state.id, due)
         draft.letters = letters_of(draft) if draft.mail else ()
+        if self._herald.listens(draft.entry.program) and draft.lines:
+            draft.notifications = self._herald.told(draft)
         draft.change = change_of(draft, due)
         self._cache.weigh(draft.entry, draft.lines)
         return draft.change
@@ -89,7 +103,17 @@ class Batches:
             for request, _ in draft.requests
             if request.letter and request.command
         ]
-        return (*self._courier.notices(letters), *answered)
+        return (*self._courier.notices(letters), *answered, *self._to_be_sent(drafts))
+
+    def _to_be_sent(self, drafts: Iterable[Draft]) -> list[str]:
+        """Return the notices for what other engines are to send."""
+        away = {
+            shard
+            for draft in drafts
+            for row in draft.notifications
+            if (shard := rows.shard_of(row.channel)) not in (self._shards.epochs or ())
+        }
+        return [f"{TO_BE_SENT} {shard}" for shard in sorted(away)]
 
     def _new_playbooks(self, drafts: Iterable[Draft]) -> tuple[rows.PlaybookRow, ...]:
         new = {}

@@ -40,6 +40,9 @@ class Draft(msgspec.Struct):
     taken: list[str] = []
     made: list[Made] = []
     items: dict[str, None] = {}
+    stuck: str = ""
+    """Why the execution was stuck before it."""
+    notifications: tuple[rows.NotificationRow, ...] = ()
 
     def answers_to(self, command: str) -> bool:
         """Whether a command is answered here already."""
@@ -100,6 +103,7 @@ def change_of(draft: Draft, due: float | None) -> rows.Change:
         objects=objects_of(draft.lines),
         letters=draft.letters,
         taken=tuple(draft.taken),
+        notifications=draft.notifications,
     )
 
 

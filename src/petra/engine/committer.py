@@ -52,7 +52,7 @@ class Committer:
         meters: Meters,
     ) -> None:
         self._store = store
-        self._meters = meters
+        self.meters = meters
         self._clock = clock
         self._shards = shards
         self._cache = cache
@@ -117,7 +117,7 @@ class Committer:
                 _log.warning("nothing is acknowledged until this is over: %s", error)
                 await self._clock.sleep(RETRY_S)  # the same batch again is safe
             else:
-                self._meters.committed(batch, self._clock.monotonic() - begun)
+                self.meters.committed(batch, self._clock.monotonic() - begun)
                 return outcomes
 
     async def _each_stored(

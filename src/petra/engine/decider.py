@@ -77,7 +77,9 @@ class Decider:
                     return
                 await self._porter.rest()  # what waits for a large value was taken too
                 continue
+            begun = self._clock.monotonic()
             drafts = await self._decide_all(requests)
+            self._committer.meters.decide_s.observe(self._clock.monotonic() - begun)
             if (
                 committing is not None
             ):  # one batch at a time: this one was decided on what that one wrote
@@ -255,8 +257,9 @@ class Decider:
 def _begin(drafts: dict[str, Draft], entry: Entry) -> Draft:
     """Begin what a batch does to an execution."""
     entry.busy += 1
-    seq = entry.state.seq
-    draft = drafts[entry.state.id] = Draft(entry, seq, created=seq == 0)
+    state = entry.state
+    seq = state.seq
+    draft = drafts[state.id] = Draft(entry, seq, created=seq == 0, stuck=state.stuck)
     return draft
 
 

@@ -26,7 +26,7 @@ from petra.clock import Clock, SystemClock
 from petra.engine import admit
 from petra.engine.answers import Answered, AwaitedAnswers, known_answer, request_hash
 from petra.engine.backlog import Backlog
-from petra.engine.batches import Batches
+from petra.engine.batches import TO_BE_SENT, Batches
 from petra.engine.cache import Cache, Entry
 from petra.engine.catalogue import Catalogue
 from petra.engine.committer import Committer
@@ -46,6 +46,7 @@ from petra.engine.limits import CLOSE_S, LEASE_S, SHARD_LEASE_S, SWEEP_S
 from petra.engine.logs import LogFiles, RunLogs
 from petra.engine.lookout import Lookout
 from petra.engine.meters import Meters
+from petra.engine.notifying import Notifying
 from petra.engine.offers import Offers
 from petra.engine.proofs import Proofs
 from petra.engine.recovery import Recovery
@@ -67,6 +68,7 @@ from petra.engine.submissions import (
     of_time,
 )
 from petra.engine.wakes import Wakes
+from petra.engine.workers import Link
 from petra.kernel import Program
 from petra.kernel import commands as c
 from petra.kernel.timetable import Keeps
@@ -101,6 +103,7 @@ class Engine:
         objects: Objects | None = None,
         scope: Scope | None = None,
         secrets: SecretKeeper | None = None,
+        notifying: Notifying | None = None,
     ) -> None:
         """Make an engine; without ``objects`` a value that is too large for an event is an error of kind limit.
 
@@ -109,8 +112,7 @@ class Engine:
         ``handed_back`` says that the last one closed in order, so that no delivery was lost. An engine with
         a ``holder``, a name that no other one has, shares the store with others. ``secrets`` has what workers may ask for.
         """
-        self._handed_back = handed_back
-        self.scope = scope or Scope()
+        self._handed_back, self.scope = handed_back, scope or Scope()
         self.store = store
         self.clock: Clock = clock or SystemClock()
         self.life = Life(self.clock, self._stopped)
@@ -118,7 +120,7 @@ class Engine:
         self.cache = Cache(store, owns=self.shards.owns)
         self._inbox, self._awaited = Inbox(), AwaitedAnswers()
         backlog = Backlog(store, self.shards, self.scope)
-        self.custody = Custody(self.clock, self._inbox, backlog, lease_s)
+        self.custody = Custody(self.clock, self._inbox, backlog, lease_s, self.shards.take_over_s)
         reports = ReportIntake(self.custody, self._inbox)
         self._dispatcher = Dispatcher(
             store, self.custody, reports, cache=self.cache, clock=self.clock, shards=self.shards, life=self.life,
@@ -127,26 +129,25 @@ class Engine:
         self.catalogue = Catalogue(store, self.clock)
         self.feed, self.meters = Feed(), Meters()
         self.lookout = Lookout(self.feed, self.cache, self.clock, self.shards.owns)
-        self._wakes = Wakes(store, self.clock, self.shards, self.scope)
-        self.proofs = Proofs()
-        self.keychains = Keychains(self.clock, secrets)
+        self.wakes = Wakes(store, self.clock, self.shards, self.scope)
+        self.proofs, self.keychains = Proofs(), Keychains(self.clock, secrets)
         self._conditions = Conditions(self.proofs, self.keychains)
         self._courier = Courier(
             store, self.cache, self.shards, self.clock, inbox=self._inbox, life=self.life,
             conditions=self._conditions, scope=self.scope,
         )  # fmt: skip
-        self._retention = retention
         self.logs, self.retries = RunLogs(logs), Retries(self.clock)
-        self.objects = objects
+        self.objects, self._retention = objects, retention
         self._porter = Porter(objects, self.clock, self.life, self._inbox)
         refusals = Refusals(self._inbox, self._courier, reports)
+        self.notifying = (notifying or Notifying()).begun(self)
         releaser = Releaser(
-            self.custody, reports, store=store, inbox=self._inbox, courier=self._courier, feed=self.feed, refusals=refusals
+            self.custody, reports, store=store, inbox=self._inbox, courier=self._courier, feed=self.feed, refusals=refusals,
+            to_be_sent=self.notifying.wake,
         )  # fmt: skip
         committer = Committer(
             store=store, clock=self.clock, shards=self.shards, cache=self.cache, inbox=self._inbox,
-            batches=Batches(self.cache, self.shards, self._wakes, self._courier, self.clock), meters=self.meters,
-            porter=self._porter, feed=self.feed, refusals=refusals, releaser=releaser, dispatcher=self._dispatcher,
+            batches=Batches(self.cache, self.shards, self.wakes, self._courier, self.clock, herald=self.notifying.herald), meters=self.meters, porter=self._porter, feed=self.feed, refusals=refusals, releaser=releaser, dispatcher=self._dispatcher,
         )  # fmt: skip
         self._decider = Decider(
             store=store, clock=self.clock, shards=self.shards, cache=self.cache, inbox=self._inbox,
@@ -155,7 +156,7 @@ class Engine:
         )  # fmt: skip
         self._recovery = Recovery(store, backlog, self.custody, self._decider, self.scope)
         self._handover = self.shards.owner = Handover(
-            recovery=self._recovery, wakes=self._wakes, courier=self._courier, cache=self.cache,
+            recovery=self._recovery, wakes=self.wakes, courier=self._courier, cache=self.cache,
             custody=self.custody, feed=self.feed, inbox=self._inbox, porter=self._porter,
         )  # fmt: skip
         self.connections = WorkerConnections(
@@ -163,6 +164,7 @@ class Engine:
             dispatcher=self._dispatcher, keychains=self.keychains, feed=self.feed, logs=self.logs, retries=self.retries,
             giving=Giving(secrets, self.custody.leases, self.cache),
         )  # fmt: skip
+        self.custody.found_again = self._know_again
         self._deciding: asyncio.Task[None] | None = None
 
     # Life
@@ -178,6 +180,8 @@ class Engine:
         self.life.for_ever("timers", self._time_loop)
         self.life.for_ever("sweep", self._sweep_loop)
         self.life.for_ever("recovery", self._recovery.run)
+        if self.notifying.sender is not None:
+            self.life.for_ever("notifications", self.notifying.sender.run)
         if self.shards.epochs is not None:
             self.life.for_ever("shards", self.shards.hold)
             self.life.for_ever("lookout", self.lookout.run)
@@ -187,6 +191,7 @@ class Engine:
 
     async def __aexit__(self, *_: object) -> None:
         done = await self.life.close(self._finish, CLOSE_S)
+        await self.notifying.close()
         whole = done and self.life.failure is None
         self.in_order = whole and self._recovery.is_done
         if not self.scope.is_whole:  # then what others left as lost is lost still
@@ -201,6 +206,7 @@ class Engine:
         if self._deciding is not None:
             await self._deciding
         await self.logs.close()
+        await self.notifying.flush()
         if self._recovery.is_done:  # else the next one must see that deliveries were lost
             await self.shards.leave()
 
@@ -215,6 +221,9 @@ class Engine:
     def offers(self) -> Offers:
         """What waits for workers."""
         return self.custody.offers
+
+    def _know_again(self, link: Link) -> None:
+        self.life.errand("know again", self._dispatcher.know_again(link))
 
     # Asking
 
@@ -377,7 +386,7 @@ class Engine:
     # Time
 
     async def _time_loop(self) -> None:
-        async for executions in self._wakes.due():
+        async for executions in self.wakes.due():
             await self._decider.through([of_time(execution) for execution in executions])
 
     async def _sweep_loop(self) -> None:
@@ -411,6 +420,8 @@ class Engine:
     def _heard(self, notice: str) -> None:
         if notice == MOVED:
             self.shards.notice()
+        elif notice.startswith(TO_BE_SENT):
+            self.notifying.wake()
         else:
             self._courier.heard(notice)
 

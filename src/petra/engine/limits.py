@@ -71,6 +71,7 @@ RECOVER_MAX = 100
 
 # Sharing a store
 SHARD_LEASE_S = 10.0
+TAKE_OVER = 3
 LEAVE_S = 30.0
 ANSWER_POLL_S = 1.0
 FOLLOW_S = 0.25
@@ -101,6 +102,12 @@ LOG_SIZES_MAX = 10_000
 # Retention
 EXPIRE_MAX = 100
 EXPIRE_EVERY_S = 10.0
+
+# Telling people
+NOTIFY_TITLE_MAX = 200
+NOTIFY_TEXT_MAX = 4_000
+NOTIFY_DATA_MAX = 65_536
+NOTIFY_FLUSH_S = 5.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -247,6 +254,12 @@ LIMITS = (
         "an engine that did not renew its shards loses them to whoever claims them",
     ),
     Limit(
+        "TAKE_OVER",
+        TAKE_OVER,
+        "leases of a shard",
+        "what a worker says it had from another engine, and nobody here took over by then, is cancelled",
+    ),
+    Limit(
         "LEAVE_S",
         LEAVE_S,
         "seconds",
@@ -312,4 +325,28 @@ LIMITS = (
     Limit("LOG_SIZES_MAX", LOG_SIZES_MAX, "files", "the size of the oldest one is read again"),
     Limit("EXPIRE_MAX", EXPIRE_MAX, "executions", "the rest is deleted in further transactions"),
     Limit("EXPIRE_EVERY_S", EXPIRE_EVERY_S, "seconds", "old executions are looked for again"),
+    Limit(
+        "NOTIFY_TITLE_MAX",
+        NOTIFY_TITLE_MAX,
+        "characters",
+        "the rest of the title of a notification is left out",
+    ),
+    Limit(
+        "NOTIFY_TEXT_MAX",
+        NOTIFY_TEXT_MAX,
+        "characters",
+        "the rest of the text of a notification is left out",
+    ),
+    Limit(
+        "NOTIFY_DATA_MAX",
+        NOTIFY_DATA_MAX,
+        "bytes",
+        "the data of a notification is left out, which its note says",
+    ),
+    Limit(
+        "NOTIFY_FLUSH_S",
+        NOTIFY_FLUSH_S,
+        "seconds",
+        "what could not be sent when a process ends is sent by the next one",
+    ),
 )

@@ -38,6 +38,7 @@ class Meters:
     """What an engine counts."""
 
     def __init__(self) -> None:
+        self.decide_s = Histogram()
         self.commit_s = Histogram()
         self.batch_changes = Histogram(SIZES)
         self.records = 0

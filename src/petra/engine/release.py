@@ -7,6 +7,8 @@ acknowledged comes again, and who waits for an answer asks again.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from petra.engine.answers import Answered
 from petra.engine.changes import Draft
 from petra.engine.courier import Courier
@@ -36,7 +38,9 @@ class Releaser:
         courier: Courier,
         feed: Feed,
         refusals: Refusals,
+        to_be_sent: Callable[[], None],
     ) -> None:
+        self._to_be_sent = to_be_sent
         self._store = store
         self._inbox = inbox
         self._courier = courier
@@ -112,6 +116,8 @@ class Releaser:
     def _carry_out(self, draft: Draft) -> None:
         """Stop what is no longer wanted, offer what is; effects that concern others travel as letters."""
         entry = draft.entry
+        if draft.notifications:
+            self._to_be_sent()
         for request, _ in draft.requests:
             if request.part is not None:
                 self._reports.settled(*request.part)

@@ -15,6 +15,7 @@ from collections.abc import AsyncIterator
 
 from petra.clock import Clock, doze
 from petra.engine.limits import AGAIN_S, DUE_MAX, NEAR_S, POLL_S
+from petra.engine.meters import Histogram
 from petra.engine.scope import Scope
 from petra.engine.shards import Shards
 from petra.store.base import READ_LIMIT, Store
@@ -41,6 +42,8 @@ class Wakes:
         self._looked = float("-inf")
         self._ticked: dict[str, float] = {}
         self._forget_at = float("-inf")
+        self.lag_s = Histogram()
+        """How much later than they wanted executions were ticked."""
 
     def __len__(self) -> int:
         return len(self._due)
@@ -81,6 +84,7 @@ class Wakes:
             if self._due.get(execution) == due:
                 del self._due[execution]
                 woken.append(execution)
+                self.lag_s.observe(max(0.0, now - due))
                 self._ticked[execution] = due
         return woken
 

@@ -30,6 +30,7 @@ class Use(Enum):
     POLICY = "a task policy"
     PATCH = "a patch of a task policy"
     OUTPUT = "the output of the execution"
+    NOTIFY = "a rule of who is told"
     CONSTANT = "constant text"
 
     @property
@@ -55,6 +56,7 @@ SCOPES = MappingProxyType(
         Use.POLICY: _PIPELINE | {"outcome", "keychain"},
         Use.PATCH: _PIPELINE | {"outcome"},
         Use.OUTPUT: _EVERYWHERE | HELPERS,
+        Use.NOTIFY: _EVERYWHERE | HELPERS | {"event", "item"},
         Use.CONSTANT: frozenset[str](),
     }
 )

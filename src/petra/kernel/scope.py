@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 from petra.expr.evaluate import HELPERS
 from petra.kernel.state import Activation, ReadyToken, Seen, Stack, State, StepRun, counts_of
+from petra.own_labels import scheduled_by
 
 
 class View(NamedTuple):
@@ -200,7 +201,10 @@ class _StepNames:
 
 def execution_data(state: State) -> dict[str, Any]:
     """Return what ``execution`` is."""
-    return {"id": state.id, "playbook": state.playbook, "started_at": timestamp(state.started_at)}
+    began = timestamp(state.started_at)
+    shown = {"id": state.id, "playbook": state.playbook, "started_at": began}
+    by = scheduled_by(state.labels) if state.labels else None
+    return shown if by is None else {**shown, "schedule": by}
 
 
 _NAMES: dict[str, Callable[[State, View], Any]] = {

@@ -1,5 +1,8 @@
 """Petri nets as a library: places, transitions, tokens with data, and what can be said about them."""
 
+from typing import TYPE_CHECKING
+
+from petra.lazy_names import lazy
 from petra.net import tasks
 from petra.net.budget import Budget
 from petra.net.cancel import Region, cancel
@@ -21,7 +24,6 @@ from petra.net.modes import Abort, Mode, Production, modes
 from petra.net.net import Net, Place, Transition
 from petra.net.origin import Origin
 from petra.net.outside import cancel_region, exchange, inject, withdraw
-from petra.net.pnml import read_pnml, write_pnml
 from petra.net.proof import Proof, prove
 from petra.net.quiescence import Blocked, Rest, blocked, quiescence
 from petra.net.receipt import Produced, Receipt, read_receipts, write_receipts
@@ -37,6 +39,9 @@ from petra.net.soundness import (
     read_final,
 )
 from petra.net.verify import Flaw, verify
+
+if TYPE_CHECKING:
+    from petra.net.pnml import read_pnml, write_pnml
 
 __all__ = [
     "Abort",
@@ -110,3 +115,6 @@ __all__ = [
     "write_pnml",
     "write_receipts",
 ]
+
+if not TYPE_CHECKING:  # whoever runs a playbook reads no XML
+    __getattr__ = lazy(__name__, dict.fromkeys(("read_pnml", "write_pnml"), "petra.net.pnml"))

@@ -127,7 +127,7 @@ def _node(drawing: Drawing, name: str, *, kind: str) -> dict[str, Any]:
 
 
 def _arc(drawing: Drawing, number: int, source: str, target: str) -> dict[str, Any]:
-    points = [[_px(x), _px(y)] for x, y in drawing.ways[number]]
+    points = [[_px(x), _px(y)] for x, y in drawing.trimmed(number, source, target)]
     return {
         "from": source,
         "to": target,

@@ -37,6 +37,19 @@ class Drawing:
     height: float = 0.0
     backward: set[int] = field(default_factory=set)
 
+    def trimmed(self, number: int, source: str, target: str) -> list[tuple[float, float]]:
+        """Return the way of an edge from border to border; one that goes back leaves at the side."""
+        first, last = self.boxes[source], self.boxes[target]
+        if source == target:
+            right, y = first.x + first.width / 2, first.y
+            return [(right, y - 7), (right + 22, y), (right, y + 7)]
+        down = first.y <= last.y
+        leave = first.height / 2 if down else -first.height / 2
+        enter = -last.height / 2 - 1 if down else last.height / 2 + 1
+        aside = 0.0 if down else min(first.width, last.width) / 2 - 10
+        start, end = (first.x + aside, first.y + leave), (last.x + aside, last.y + enter)
+        return [start, *self.ways[number][1:-1], end]
+
 
 _Node = Hashable
 

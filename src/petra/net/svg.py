@@ -244,7 +244,7 @@ def _edges(picture: Picture, drawing: Drawing) -> list[str]:
                 f"<g><title>{escape(edge.label)}</title>{_label(box.x, box.y, edge.label)}</g>"
             )
         for source, target in parts:
-            way = _trimmed(drawing, number, source, target)
+            way = drawing.trimmed(number, source, target)
             lines.append(_curve(way, edge, tipped=not target.startswith("l:")))
             number += 1
     return [*lines, *labels]
@@ -275,19 +275,3 @@ def _tip(way: list[tuple[float, float]], *, taken: bool) -> str:
         back = 7 if y > y0 else -7
         points = f"{x:.1f},{y:.1f} {x - 3.4:.1f},{y - back:.1f} {x + 3.4:.1f},{y - back:.1f}"
     return f'<polygon {_painted(name, colours)} points="{points}"/>'
-
-
-def _trimmed(drawing: Drawing, number: int, source: str, target: str) -> list[tuple[float, float]]:
-    """Return the way of an edge from border to border; one that goes back leaves at the side."""
-    way = list(drawing.ways[number])
-    first, last = drawing.boxes[source], drawing.boxes[target]
-    if source == target:
-        right, y = first.x + first.width / 2, first.y
-        return [(right, y - 7), (right + 22, y), (right, y + 7)]
-    down = first.y <= last.y
-    leave = first.height / 2 if down else -first.height / 2
-    enter = -last.height / 2 - 1 if down else last.height / 2 + 1
-    aside = 0.0 if down else min(first.width, last.width) / 2 - 10
-    way[0] = (first.x + aside, first.y + leave)
-    way[-1] = (last.x + aside, last.y + enter)
-    return way

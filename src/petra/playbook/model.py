@@ -15,6 +15,7 @@ from msgspec import UNSET, Meta, field
 
 from petra.expr.scopes import Use
 from petra.kinds import Schema, says
+from petra.playbook.notify import NotifyRule
 from petra.playbook.origins import Origins
 
 API_VERSIONS = ("petra/v1", "noetl.io/v2", "noetl.io/v10")
@@ -511,6 +512,7 @@ class ExecutorSpec(Part, frozen=True):
     ] = "fifo"
     seed: Annotated[int | None, says("For `selection: random` and `hash`.")] = None
     ctx: Annotated[dict[str, CtxKey], says("Reducers and schemas of ctx keys.")] = {}
+    notify: Annotated[list[NotifyRule], says("Who is told of what.")] = []
     policy: ExecutorPolicy = field(default_factory=ExecutorPolicy)
     knobs: Annotated[dict[str, Any], Meta(extra={"use": Use.TASK})] = {}
 
@@ -583,9 +585,7 @@ class Playbook(Part, frozen=True, kw_only=True):
 
 CREDENTIAL_KINDS = MappingProxyType(
     {
-        "env": ("var",),
-        "file": ("path",),
-        "credential": ("credential", "ref"),
+        "env": ("var",), "file": ("path",), "credential": ("credential", "ref"),
         "secret_manager": ("provider", "path", "map", "auth", "region"),
         "oauth2": (
             "endpoint", "token_url", "client_id", "client_secret", "scope", "method", "headers",

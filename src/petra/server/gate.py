@@ -22,6 +22,7 @@ from petra.clock import Clock
 from petra.errors import PetraError
 from petra.server.http_meters import HttpMeters
 from petra.server.identity import SAFE
+from petra.server.json_logs import REQUEST
 from petra.server.noting import Noting
 from petra.server.problems import CODES, MEDIA_TYPE, ProblemError
 
@@ -74,6 +75,7 @@ class Gate:
             return
         given = headers.get("x-request-id", "")
         request_id = given if _ID.fullmatch(given) else secrets.token_hex(8)
+        REQUEST.set(request_id)
         begun = self._clock.now()
         answer = _Answer(send, request_id, lambda status: self._noting(scope, status, request_id))
         try:

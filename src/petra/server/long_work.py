@@ -75,6 +75,11 @@ class LongWork:
         finally:
             self._waiting -= 1
 
+    def warm(self, work: Callable[[A], T], given: A) -> None:
+        """Have the process begin before it is needed: the first work would wait a second for it."""
+        if self._pool is None:
+            self._started().submit(work, given)
+
     def close(self) -> None:
         """End the process and the threads."""
         self._drop()

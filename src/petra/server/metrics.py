@@ -43,44 +43,50 @@ class Metrics:
         self._statuses = {one.key: one.count for one in counts}
 
     def _lines(self, service: Service) -> Iterator[str]:
-        meters, http = service.engine.meters, service.http
-        yield from _metric(
-            "petra_info", "gauge", "This server.", {(("version", service.version),): 1}
-        )
+        version: dict[Labels, float] = {(("version", service.version),): 1}
+        yield from _metric("petra_info", "gauge", "This server.", version)
         yield from _metric(
             "petra_executions", "gauge", "Executions by status.", _by("status", self._statuses)
         )
-        yield from _metric(
-            "petra_records_total",
-            "counter",
-            "Records made durable by this server.",
-            {(): meters.records},
-        )
-        yield from _metric(
-            "petra_events_total",
-            "counter",
-            "Records by type, of the types worth watching.",
-            _by("type", meters.by_type),
-        )
-        yield from _histogram(
-            "petra_commit_seconds", "From a batch to its being durable.", meters.commit_s
-        )
-        yield from _histogram("petra_batch_changes", "Executions in a batch.", meters.batch_changes)
+        yield from _engine(service)
         yield from _pools(service)
-        requests: dict[Labels, int] = {
-            (("method", method), ("status", kind)): count
-            for (method, kind), count in sorted(http.requests.items())
-        }
-        yield from _metric(
-            "petra_http_requests_total",
-            "counter",
-            "Requests by method and class of status.",
-            requests,
-        )
-        yield from _histogram(
-            "petra_http_request_seconds", "From a request to the end of its answer.", http.seconds
-        )
-        yield from _metric("petra_cached_executions", "gauge", "Executions in memory.", {(): len(service.engine.cache)})  # fmt: skip
+        yield from _http(service)
+
+
+def _engine(service: Service) -> Iterator[str]:
+    """Yield what the engine did, and how long it took."""
+    engine, meters = service.engine, service.engine.meters
+    for name, about, value in (
+        ("petra_records_total", "Records made durable by this server.", meters.records),
+        ("petra_leases_lost_total", "Runs that a worker had and never reported.", engine.custody.lost),
+        ("petra_redeliveries_total", "Runs that were handed out again.", meters.by_type.get("run.redelivered", 0)),
+    ):  # fmt: skip
+        yield from _metric(name, "counter", about, {(): value})
+    yield from _metric(
+        "petra_events_total", "counter", "Records by type, of the types worth watching.", _by("type", meters.by_type)
+    )  # fmt: skip
+    for name, about, found in (
+        ("petra_decide_seconds", "From taking a batch up to its being decided.", meters.decide_s),
+        ("petra_commit_seconds", "From a batch to its being durable.", meters.commit_s),
+        ("petra_batch_changes", "Executions in a batch.", meters.batch_changes),
+        ("petra_wake_lag_seconds", "From when a timer was due to its being taken up.", engine.wakes.lag_s),
+    ):  # fmt: skip
+        yield from _histogram(name, about, found)
+    cached = len(engine.cache)
+    yield from _metric("petra_cached_executions", "gauge", "Executions in memory.", {(): cached})
+
+
+def _http(service: Service) -> Iterator[str]:
+    """Yield what was asked, and how long it took."""
+    requests: dict[Labels, int] = {
+        (("method", method), ("status", kind)): count
+        for (method, kind), count in sorted(service.http.requests.items())
+    }
+    about = "Requests by method and class of status."
+    yield from _metric("petra_http_requests_total", "counter", about, requests)
+    about = "From a request to the end of its answer."
+    yield from _histogram("petra_http_request_seconds", about, service.http.seconds)
+    yield from _metric("petra_streams", "gauge", "Readers of streams.", {(): service.readers})
 
 
 Labels = tuple[tuple[str, str], ...]

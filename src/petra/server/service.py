@@ -49,6 +49,8 @@ class Service:
     audit: Audit = field(init=False)
     operations: Operations = field(init=False)
     http: HttpMeters = field(default_factory=HttpMeters)
+    readers: int = 0
+    """How many streams are being read."""
     safe: Safe | None = None
     """The stored credentials, if it has any."""
     oidc: Oidc | None = None

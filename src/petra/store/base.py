@@ -18,6 +18,7 @@ from typing import Literal, Protocol
 
 from petra.namespaces import DEFAULT
 from petra.store.accounts import Accounts
+from petra.store.notifications import Notifications
 from petra.store.rows import (
     Answer,
     Batch,
@@ -100,6 +101,10 @@ class Store(Protocol):
     @property
     def accounts(self) -> Accounts:
         """Who may come in, and what they did."""
+
+    @property
+    def notifications(self) -> Notifications:
+        """What people and systems are told."""
 
     async def commit(self, batch: Batch) -> Committed:
         """Store a batch in one transaction; it is durable when this returns.

@@ -34,6 +34,7 @@ from petra.store.judge import (
     write_cursor,
 )
 from petra.store.memory_accounts import MemoryAccounts
+from petra.store.memory_notifications import MemoryNotifications
 from petra.store.rows import (
     Answer,
     Batch,
@@ -100,6 +101,7 @@ class MemoryStore:
         self._engines: dict[str, float] = {}
         self._listeners: list[Callable[[str], None]] = []
         self.accounts = MemoryAccounts()
+        self.notifications = MemoryNotifications()
 
     # Writing
 
@@ -170,6 +172,7 @@ class MemoryStore:
             self._answers[answer.command] = answer
             stream.commands.add(answer.command)
         self._post(change.letters, change.taken)
+        self.notifications.add(change.notifications)
 
     def _post(self, letters: Iterable[Letter], taken: Iterable[str]) -> None:
         for name in taken:

@@ -26,6 +26,7 @@ from petra.store.judge import (
     replaces,
     search_text,
 )
+from petra.store.notifications import notification_columns
 from petra.store.queries import load_queries
 from petra.store.rows import (
     Answer,
@@ -63,6 +64,7 @@ _ORDER = (
     "forget_orphans",
     "take_letters",
     "post_letters",
+    "insert_notifications",
 )
 
 _SQL = load_queries("postgres")
@@ -203,6 +205,8 @@ class BatchWriter:
         rows["insert_objects"] += [(stream, key) for key in change.objects]
         rows["forget_orphans"] += [(key,) for key in change.objects]
         self._letters(change)
+        if change.notifications:
+            rows["insert_notifications"] += map(notification_columns, change.notifications)
 
     def _letters(self, given: Batch | Change) -> None:
         self._rows["take_letters"] += [(name,) for name in given.taken]

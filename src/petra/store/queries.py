@@ -13,11 +13,12 @@ import hashlib
 import re
 from collections.abc import Mapping, Sequence
 from functools import cache
-from importlib.resources import files
+from pathlib import Path
 
 from petra.store.errors import SchemaError
 from petra.store.rows import Row
 
+_SQL = Path(__file__).parent / "sql"
 _NAME = re.compile(r"^-- name: (\w+)\s*$", re.MULTILINE)
 CONTRACT = "contract_"
 _MIGRATION = re.compile(r"(\d{4})_(\w+)\.sql")
@@ -35,7 +36,7 @@ class Migration(Row, frozen=True):
 @cache
 def load_queries(dialect: str) -> Mapping[str, str]:
     """Return the named queries of a dialect (``sqlite`` or ``postgres``)."""
-    text = (files("petra.store") / "sql" / dialect / "queries.sql").read_text(encoding="utf-8")
+    text = (_SQL / dialect / "queries.sql").read_text(encoding="utf-8")
     parts = _NAME.split(text)[1:]
     return {name: sql.strip() for name, sql in zip(parts[::2], parts[1::2], strict=True)}
 
@@ -44,7 +45,7 @@ def load_queries(dialect: str) -> Mapping[str, str]:
 def load_migrations(dialect: str) -> tuple[Migration, ...]:
     """Return the migrations of a dialect, in order."""
     found = []
-    for entry in (files("petra.store") / "sql" / dialect).iterdir():
+    for entry in (_SQL / dialect).iterdir():
         match = _MIGRATION.fullmatch(entry.name)
         if match:
             sql = entry.read_text(encoding="utf-8")

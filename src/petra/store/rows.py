@@ -137,6 +137,37 @@ class Letter(Row, frozen=True):
     at: float
 
 
+class NotificationRow(Row, frozen=True):
+    """Something that people or systems are told, on its way out: ``waiting``, ``sent``, ``given_up`` or ``needless``.
+
+    ``sending`` is the id that it goes out under, once that was chosen; several that go together have the same one.
+    """
+
+    id: str
+    execution: str
+    channel: str
+    about: str
+    due: float
+    created: float
+    updated: float
+    body: bytes
+    person: str = ""
+    state: str = "waiting"
+    attempts: int = 0
+    sending: str = ""
+    error: str = ""
+    namespace: str = DEFAULT
+
+
+class NotificationFilter(Row, frozen=True):
+    """Which notifications to list."""
+
+    state: str | None = None
+    channel: str | None = None
+    execution: str | None = None
+    namespace: str | None = None
+
+
 class ShardRow(Row, frozen=True):
     """Who holds a shard, under which epoch; ``held`` is False once the lease ran out or was given back.
 
@@ -172,7 +203,8 @@ class Change(Row, frozen=True):
     needs its ``row``. Without a row, only version, head and ``updated`` of the stored one move on.
     ``wake``: a time sets the wake-up, None removes it. ``released`` names (run, chunk) pairs that are no
     longer out. ``objects`` are the keys of large results that the new records refer to. ``letters`` are
-    sent with it; ``taken`` are the ids of letters that it carries out, and that are gone with it.
+    sent with it; ``taken`` are the ids of letters that it carries out, and that are gone with it. ``notifications``
+    go out once it is durable; one that is there already stays as it is.
     """
 
     execution: str
@@ -188,6 +220,7 @@ class Change(Row, frozen=True):
     objects: tuple[str, ...] = ()
     letters: tuple[Letter, ...] = ()
     taken: tuple[str, ...] = ()
+    notifications: tuple[NotificationRow, ...] = ()
 
     @property
     def version(self) -> int:

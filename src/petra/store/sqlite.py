@@ -59,6 +59,7 @@ from petra.store.rows import (
 )
 from petra.store.side_thread import SideThread
 from petra.store.sqlite_accounts import SqliteAccounts
+from petra.store.sqlite_notifications import SqliteNotifications
 
 READERS = 2
 CHECKPOINT_PAGES = 4_000
@@ -96,6 +97,7 @@ class SqliteStore:
         self._writer = SideThread("petra-store-writer")
         self._readers = ThreadPoolExecutor(READERS, thread_name_prefix="petra-store-reader")
         self.accounts = SqliteAccounts(self._read, self._write)
+        self.notifications = SqliteNotifications(self._read, self._write)
 
     @classmethod
     async def open(

@@ -29,6 +29,7 @@ from petra.store.judge import (
     replaces,
     search_text,
 )
+from petra.store.notifications import notification_columns
 from petra.store.queries import load_queries
 from petra.store.rows import (
     Answer,
@@ -70,6 +71,7 @@ _ORDER = (
     "forget_orphan",
     "take_letter",
     "post_letter",
+    "insert_notification",
 )
 
 Bindings = tuple[object, ...]
@@ -214,6 +216,8 @@ class BatchWriter:
             self._item(item, stream)
         if change.letters or change.taken:
             self._letters(change)
+        if change.notifications:
+            self._rows["insert_notification"] += map(notification_columns, change.notifications)
 
     def _letters(self, given: Batch | Change) -> None:
         self._rows["take_letter"] += [(name,) for name in given.taken]

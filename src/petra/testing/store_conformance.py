@@ -40,6 +40,7 @@ from petra.testing import (
     store_account_claims,
     store_letter_claims,
     store_namespace_claims,
+    store_notification_claims,
     store_query_claims,
 )
 from petra.testing.store_rows import (
@@ -69,6 +70,7 @@ __all__ = [
     "store_account_claims",
     "store_letter_claims",
     "store_namespace_claims",
+    "store_notification_claims",
     "store_query_claims",
 ]
 

@@ -17,8 +17,10 @@ import sys
 from asyncio import Future, Task
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
+from subprocess import Popen
 from typing import Final
 
+from petra import early_stem
 from petra.errors import PetraError
 from petra.worker.stream import Stream
 from petra.worker.warden import SAID_MAX
@@ -93,7 +95,6 @@ class Stem:
 
     def __init__(self, environ: Mapping[str, str] | None = None) -> None:
         self._environ = environ
-        self._process: asyncio.subprocess.Process | None = None
         self._control: socket.socket | None = None
         self._hearing: Task[None] | None = None
         self._failed = ""
@@ -111,7 +112,7 @@ class Stem:
         leash, held = socket.socketpair()
         try:
             async with self._one_at_a_time:
-                control = await self._grown()
+                control = self._grown()
                 self._number += 1
                 number, ended = self._number, asyncio.get_running_loop().create_future()
                 self._ended[number] = ended
@@ -135,37 +136,24 @@ class Stem:
         if self._hearing is not None:
             await self._hearing
 
-    async def _grown(self) -> socket.socket:
+    def _grown(self) -> socket.socket:
         """Return the socket of the process that workers are forked of, which is there from now on."""
         if self._control is not None:
             return self._control
-        ours, theirs = socket.socketpair()
-        ours.setblocking(False)  # noqa: FBT003 - so it is called
         self._failed = ""
+        found = early_stem.take() if self._environ is None else None
         try:
-            self._process = await asyncio.create_subprocess_exec(
-                sys.executable, "-m", "petra.worker.stem", "--control", str(theirs.fileno()),
-                "--parent", str(os.getpid()),
-                stdin=asyncio.subprocess.DEVNULL,
-                pass_fds=(theirs.fileno(),),
-                env=dict(os.environ if self._environ is None else self._environ),
-                start_new_session=True,
-            )  # fmt: skip
+            process, ours = found or early_stem.started(self._environ)
         except OSError as error:
-            ours.close()
             raise NotStartedError(
                 f"{sys.executable} cannot be started: {error.strerror}"
             ) from error
-        except BaseException:
-            ours.close()
-            raise
-        finally:
-            theirs.close()
+        ours.setblocking(False)  # noqa: FBT003 - so it is called
         self._control = ours
-        self._hearing = asyncio.create_task(self._hear(ours, self._process))
+        self._hearing = asyncio.create_task(self._hear(ours, process))
         return ours
 
-    async def _hear(self, control: socket.socket, process: asyncio.subprocess.Process) -> None:
+    async def _hear(self, control: socket.socket, process: Popen[bytes]) -> None:
         """Hear which workers have ended, until nobody can say that any more."""
         try:
             await self._ends(control)
@@ -175,7 +163,7 @@ class Stem:
             for ended in self._ended.values():
                 ended.set_result(None)
             self._ended.clear()
-            await process.wait()
+            await asyncio.to_thread(process.wait)
 
     async def _ends(self, control: socket.socket) -> None:
         loop, text = asyncio.get_running_loop(), b""

@@ -53,6 +53,7 @@ export function ActDialog<V extends Doer>({ act, view, start, onClose, onDone }:
   return (
     <Dialog title={act.label} onClose={onClose}>
       <form
+        noValidate
         className="stack"
         onSubmit={(event) => {
           event.preventDefault();

@@ -42,6 +42,7 @@ export async function me(): Promise<Me> {
 export async function meta(): Promise<Meta> {
   const found = await shaped<Meta>(client.GET('/api/v1/meta'));
   connection.version(found.version);
+  connection.heard(Date.now()); // a page without a stream is told by this that the server is there
   return found;
 }
 
@@ -149,7 +150,10 @@ export function evaluated(
 ): Promise<{ value: Json }> {
   const params = { path: { execution: id, seq } };
   return shaped(
-    client.POST('/api/v1/executions/{execution}/at/{seq}/eval', { params, body: { expression, ...where } }),
+    client.POST('/api/v1/executions/{execution}/at/{seq}/eval', {
+      params,
+      body: { expression, step: where.step ?? null, run: where.run ?? null },
+    }),
   );
 }
 

@@ -3,24 +3,11 @@ import type { components } from './schema';
 
 export type Schemas = components['schemas'];
 export type Execution = Schemas['Execution'];
-export type ExecutionItem = Schemas['ExecutionItem'] & {
-  now?: NowTold | null;
-  progress?: ProgressTold | null;
-};
+export type ExecutionItem = Schemas['ExecutionItem'];
 export type EventItem = Schemas['EventItem'];
 export type Frames = Schemas['Frames'];
 export type Json = null | boolean | number | string | Json[] | { [key: string]: Json };
 
-export interface NowTold {
-  kind: string;
-  step: string | null;
-  sentence: string;
-}
-export interface ProgressTold {
-  done: number;
-  total: number;
-  failed?: number;
-}
 export interface Page<T> {
   items: T[];
   next: string | null;

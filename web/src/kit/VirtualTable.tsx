@@ -1,5 +1,5 @@
 import { useVirtualizer } from '@tanstack/react-virtual';
-import { type KeyboardEvent, type ReactNode, useEffect, useRef } from 'react';
+import { type KeyboardEvent, type ReactNode, type Ref, useEffect, useRef } from 'react';
 import css from './kit.module.css';
 
 export interface Column<T> {
@@ -88,6 +88,13 @@ export function VirtualTable<T>(props: Props<T>) {
     props.onSelect?.(row);
     requestAnimationFrame(() => box.current?.querySelector<HTMLElement>(`[data-index="${to}"]`)?.focus());
   };
+  if (!rows.length) {
+    return (
+      <section className={css.table} aria-label={props.label} ref={box as Ref<HTMLElement>}>
+        {props.empty}
+      </section>
+    );
+  }
   return (
     <div
       ref={box}
@@ -95,7 +102,7 @@ export function VirtualTable<T>(props: Props<T>) {
       role="grid"
       aria-label={props.label}
       aria-rowcount={(props.total ?? rows.length) + 1}
-      tabIndex={rows.length ? -1 : 0}
+      tabIndex={-1}
       onKeyDown={press}
       onScroll={(event) => onTop?.(event.currentTarget.scrollTop < rowHeight)}
     >
@@ -106,7 +113,6 @@ export function VirtualTable<T>(props: Props<T>) {
           </div>
         ))}
       </div>
-      {rows.length === 0 ? props.empty : null}
       <div className={css.body} style={{ height: view.getTotalSize() }} role="rowgroup">
         {items.map((item) => {
           const row = rows[item.index];

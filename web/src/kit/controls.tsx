@@ -237,7 +237,14 @@ interface DialogProps {
 /** A dialog: it keeps the focus, and gives it back. Whoever shows it takes it away. */
 export function Dialog({ title, onClose, children, size = 'md' }: DialogProps) {
   return (
-    <M.Modal opened onClose={onClose} title={title} size={size} closeButtonProps={{ 'aria-label': 'Close' }}>
+    <M.Modal
+      opened
+      onClose={onClose}
+      title={title}
+      size={size}
+      lockScroll={false}
+      closeButtonProps={{ 'aria-label': 'Close' }}
+    >
       {children}
     </M.Modal>
   );

@@ -10,6 +10,7 @@ export {
   TextArea,
   TextField,
 } from './controls';
+export { Drawing, type NodeFact } from './Drawing';
 export * from './format';
 export { type KeyBinding, useKeys } from './keyboard';
 export { recalled, remember } from './memory';

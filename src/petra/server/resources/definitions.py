@@ -29,6 +29,8 @@ FOR_EVER = {"Cache-Control": "private, max-age=31536000, immutable"}
 LAST_MAX = 500
 LONG = 20_000
 """Logs with more records have no part in the heat."""
+SHORT = 64 * 1024
+"""Playbooks of so many bytes are drawn in a few hundredths of a second."""
 Lens = Literal["step", "net"]
 
 
@@ -55,8 +57,12 @@ async def graph(
 ) -> Response[dict[str, Any]]:
     """Return a playbook as a graph with places on a page: its steps, or with ``lens=net`` the places and transitions of its net."""
     row = await _row(service, here, digest)
-    work = _steps if lens == "step" else _net
-    return Response(await service.long_work.do(work, row.source.decode()), headers=FOR_EVER)
+    work, text = (_steps if lens == "step" else _net), row.source.decode()
+    if len(row.source) > SHORT:
+        drawn = await service.long_work.do(work, text)
+    else:  # a thread begins at once; a process, when it is the first work of its kind, after a second
+        drawn = await service.long_work.aside(lambda: work(text))
+    return Response(drawn, headers=FOR_EVER)
 
 
 def _steps(text: str) -> dict[str, Any]:

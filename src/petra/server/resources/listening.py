@@ -82,18 +82,34 @@ async def _rows(
                 for part in _row(service, message):
                     await heard.put(part)
 
-    async with asyncio.TaskGroup() as group:
-        tasks = [group.create_task(hear(topic)) for topic in topics]
-        if operations:
-            tasks.append(group.create_task(_operations(service, who, heard)))
-        try:
-            yield sent("hello", {"resumed": False})
-            while (part := await heard.get()) is not None:
-                yield part
-            yield sent("bye", {"retry_ms": 1000})
-        finally:
-            for task in tasks:
-                task.cancel()
+    # no group of tasks: whoever reads may leave at any of these yields, and a group would call that an error
+    tasks = [asyncio.create_task(hear(topic)) for topic in topics]
+    if operations:
+        tasks.append(asyncio.create_task(_operations(service, who, heard)))
+    try:
+        yield sent("hello", {"resumed": False})
+        while (part := await _next_of(heard, tasks)) is not None:
+            yield part
+        yield sent("bye", {"retry_ms": 1000})
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.wait(tasks)
+
+
+async def _next_of(
+    heard: asyncio.Queue[bytes | None], tasks: list[asyncio.Task[None]]
+) -> bytes | None:
+    """Return what is heard next; what goes wrong with a task that listens goes wrong here."""
+    coming = asyncio.ensure_future(heard.get())
+    try:
+        await asyncio.wait({coming, *tasks}, return_when=asyncio.FIRST_COMPLETED)
+        for task in tasks:
+            if task.done() and task.exception() is not None:
+                task.result()
+        return await coming
+    finally:
+        coming.cancel()
 
 
 async def _operations(

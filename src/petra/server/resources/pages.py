@@ -21,6 +21,7 @@ from litestar.params import FromPath
 from petra.server.needs import PAGE
 from petra.server.problems import ProblemError
 from petra.server.service import TheService
+from petra.server.workbench import checked
 
 AnyHttpRequest = Request[Any, Any, Any]
 BUILT: Final = Path(__file__).parent.parent / "ui"
@@ -43,6 +44,7 @@ async def shown(service: TheService) -> Response[str]:
     index = BUILT / "index.html"
     if not index.exists():
         return _page(_ABSENT.format(base=escape(base)), nonce, status=503)
+    service.long_work.warm(checked, "")  # whoever looks at a page may write on the next one
     text = index.read_text("utf-8").replace(_BASE, escape(base)).replace(_NONCE, nonce)
     return _page(text, nonce)
 

@@ -195,6 +195,7 @@ async def quietly(
     """Give on what comes, a comment whenever nothing came for a while, and goodbye when it is over."""
     coming: asyncio.Task[bytes] | None = None
     closes = asyncio.ensure_future(_watch(service, presented))
+    service.readers += 1
     try:
         while True:
             coming = coming or asyncio.ensure_future(_next(parts))
@@ -214,6 +215,7 @@ async def quietly(
             coming = None
             yield part
     finally:
+        service.readers -= 1
         closes.cancel()
         if coming is not None:
             coming.cancel()

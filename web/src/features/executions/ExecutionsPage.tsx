@@ -43,13 +43,13 @@ function took(row: ExecutionItem): number | null {
 function Now({ row }: { row: ExecutionItem }) {
   const progress = row.progress;
   return (
-    <span className="data" title={row.now?.sentence ?? row.reason}>
+    <span className="data" title={row.now?.sentence || row.reason}>
       {progress && progress.total > 0 ? (
         <span className={css.progress}>
           <i style={{ width: `${Math.min(100, (progress.done / progress.total) * 100)}%` }} />
         </span>
       ) : null}
-      {row.now?.sentence ?? row.reason}
+      {row.now?.sentence || row.reason}
     </span>
   );
 }

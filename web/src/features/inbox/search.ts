@@ -1,5 +1,5 @@
 import { BOXES, type Box } from '../../api/items';
-import { oneOf, type Raw, text } from '../shell/search';
+import { oneOf, type Raw, text } from '../../kit/search';
 
 export interface InboxSearch {
   box?: Box;

@@ -42,7 +42,7 @@ export function Palette() {
     else void navigate({ href: `/inbox?box=all&item=${encodeURIComponent(hit.id)}` });
   };
   return (
-    <Spotlight.Root query={text} onQueryChange={setText} shortcut={null} clearQueryOnClose>
+    <Spotlight.Root query={text} onQueryChange={setText} shortcut={null} clearQueryOnClose lockScroll={false}>
       <Spotlight.Search
         placeholder="Words, > acts, # executions, @ steps, :44 a record, ? keys"
         aria-label="Command"

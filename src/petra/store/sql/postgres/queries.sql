@@ -462,3 +462,44 @@ ORDER BY number LIMIT $2
 
 -- name: audit_end
 SELECT number, at, namespace, actor, hash, previous, body FROM audit ORDER BY number DESC LIMIT 1
+
+-- name: insert_notifications
+INSERT INTO notifications (id, execution, channel, about, due, created, updated, body, person, state, attempts, sending, error, namespace, shard)
+SELECT * FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::double precision[], $6::double precision[],
+  $7::double precision[], $8::bytea[], $9::text[], $10::text[], $11::integer[], $12::text[], $13::text[], $14::text[],
+  $15::smallint[])
+ON CONFLICT (id) DO NOTHING
+
+-- name: due_notifications
+SELECT id, execution, channel, about, due, created, updated, body, person, state, attempts, sending, error, namespace
+FROM notifications
+WHERE state = 'waiting' AND channel = $1 AND due <= $2 ORDER BY due, id LIMIT $3
+
+-- name: notification_channels
+SELECT channel, min(due) FROM notifications
+WHERE state = 'waiting' AND ($1::smallint[] IS NULL OR shard = ANY($1)) GROUP BY channel
+
+-- name: notifications_together
+SELECT id, execution, channel, about, due, created, updated, body, person, state, attempts, sending, error, namespace
+FROM notifications WHERE sending = $1 AND state = 'waiting' ORDER BY id
+
+-- name: settle_notification
+UPDATE notifications SET state = $2, due = $3, attempts = $4, sending = $5, error = $6, updated = $7 WHERE id = $1
+
+-- name: notification
+SELECT id, execution, channel, about, due, created, updated, body, person, state, attempts, sending, error, namespace
+FROM notifications WHERE id = $1
+
+-- name: notifications
+SELECT id, execution, channel, about, due, created, updated, body, person, state, attempts, sending, error, namespace
+FROM notifications
+WHERE ($1::text IS NULL OR state = $1) AND ($2::text IS NULL OR channel = $2)
+  AND ($3::text IS NULL OR execution = $3) AND ($4::text IS NULL OR namespace = $4)
+  AND ($5::double precision IS NULL OR (created, id) < ($5, $6::text))
+ORDER BY created DESC, id DESC LIMIT $7
+
+-- name: count_notifications
+SELECT state, count(*) FROM notifications GROUP BY state
+
+-- name: forget_notifications
+DELETE FROM notifications WHERE state <> 'waiting' AND updated < $1 RETURNING id

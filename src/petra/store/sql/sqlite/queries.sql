@@ -422,3 +422,41 @@ ORDER BY number LIMIT :limit
 
 -- name: audit_end
 SELECT number, at, namespace, actor, hash, previous, body FROM audit ORDER BY number DESC LIMIT 1
+
+-- name: insert_notification
+INSERT INTO notifications (id, execution, channel, about, due, created, updated, body, person, state, attempts, sending, error, namespace, shard)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING
+
+-- name: due_notifications
+SELECT id, execution, channel, about, due, created, updated, body, person, state, attempts, sending, error, namespace
+FROM notifications
+WHERE state = 'waiting' AND channel = :channel AND due <= :until ORDER BY due, id LIMIT :limit
+
+-- name: notification_channels
+SELECT channel, min(due) FROM notifications
+WHERE state = 'waiting' AND (:shards IS NULL OR shard IN (SELECT value FROM json_each(:shards))) GROUP BY channel
+
+-- name: notifications_together
+SELECT id, execution, channel, about, due, created, updated, body, person, state, attempts, sending, error, namespace
+FROM notifications WHERE sending = :sending AND state = 'waiting' ORDER BY id
+
+-- name: settle_notification
+UPDATE notifications SET state = ?2, due = ?3, attempts = ?4, sending = ?5, error = ?6, updated = ?7 WHERE id = ?1
+
+-- name: notification
+SELECT id, execution, channel, about, due, created, updated, body, person, state, attempts, sending, error, namespace
+FROM notifications WHERE id = :id
+
+-- name: notifications
+SELECT id, execution, channel, about, due, created, updated, body, person, state, attempts, sending, error, namespace
+FROM notifications
+WHERE (:state IS NULL OR state = :state) AND (:channel IS NULL OR channel = :channel)
+  AND (:execution IS NULL OR execution = :execution) AND (:namespace IS NULL OR namespace = :namespace)
+  AND (:created IS NULL OR (created, id) < (:created, :name))
+ORDER BY created DESC, id DESC LIMIT :limit
+
+-- name: count_notifications
+SELECT state, count(*) FROM notifications GROUP BY state
+
+-- name: forget_notifications
+DELETE FROM notifications WHERE state <> 'waiting' AND updated < ?

@@ -11,7 +11,7 @@ import {
 import { List, Maximize, Network, ZoomIn, ZoomOut } from 'lucide-react';
 import { type KeyboardEvent, useEffect, useMemo, useRef } from 'react';
 import type { Graph, GraphNode } from '../../../api/shapes';
-import { IconButton, Segmented, Skeleton } from '../../../kit';
+import { IconButton, Segmented, Skeleton, useKeys } from '../../../kit';
 import { lookOfStep } from '../looks';
 import type { View } from '../view';
 import { ArcEdge, type ArcEdgeData } from './ArcEdge';
@@ -60,6 +60,8 @@ export function GraphPane({ view }: { view: View }) {
 
 function Tools() {
   const flow = useReactFlow();
+  const fit = () => void flow.fitView({ padding: 0.1, maxZoom: 1 });
+  useKeys([{ keys: 'f', label: 'All of the graph', run: fit }]);
   return (
     <div className={css.tools}>
       <IconButton label="Closer" onClick={() => void flow.zoomIn()}>
@@ -68,7 +70,7 @@ function Tools() {
       <IconButton label="Farther" onClick={() => void flow.zoomOut()}>
         <ZoomOut size={16} />
       </IconButton>
-      <IconButton label="All of it" keys="f" onClick={() => void flow.fitView({ padding: 0.1, maxZoom: 1 })}>
+      <IconButton label="All of it" keys="f" onClick={fit}>
         <Maximize size={16} />
       </IconButton>
     </div>

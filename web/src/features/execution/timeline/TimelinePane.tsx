@@ -7,7 +7,7 @@ import type { View } from '../view';
 import { barAt, type Lane, lanesOf, spanOf } from './lanes';
 import css from './timeline.module.css';
 
-const LANE = 22;
+const LANE = 24;
 const NAMES = 120;
 
 function colours(): Record<Token | 'line' | 'raised' | 'text' | 'muted' | 'ground', string> {

@@ -1,0 +1,242 @@
+"""``petra doctor``: whether all is well with a home or a server, and what to do where it is not."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import platform
+import shutil
+import sqlite3
+import stat
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from pathlib import Path
+from typing import Any, Final
+
+import click
+
+from petra import __version__
+from petra.cli.output import as_json, print_json, tell
+from petra.cli.place import home_option, remote, store_of
+from petra.clock import SystemClock
+from petra.errors import PetraError
+from petra.private import OWNER_TOKEN
+from petra.store.address import DATABASE, STORE
+
+FREE_LEAST: Final = 512 * 1024 * 1024
+FREE_SHARE: Final = 0.05
+SKEW_S: Final = 2.0
+EXPIRES_DAYS: Final = 21
+OK, WARNING, WRONG = "ok", "warning", "wrong"
+
+
+@dataclass(frozen=True, slots=True)
+class HealthCheck:
+    """What was looked at, how it is, and what to do."""
+
+    name: str
+    state: str
+    says: str
+    do: str = ""
+
+
+@click.command("doctor")
+@click.option("--tls-cert", type=click.Path(path_type=Path), help="Look at this certificate too.")
+@home_option
+@as_json
+def command(home: Path, output: str, *, tls_cert: Path | None) -> None:
+    """Look at store, clock, disk, permissions, versions, workers and certificates, and say what to do.
+
+    It exits with 1 where something is wrong.
+    """
+    found = list(_looked(home, tls_cert))
+    if output == "json":
+        ok = not any(one.state == WRONG for one in found)
+        print_json({"ok": ok, "checks": [asdict(one) for one in found]})
+    else:
+        for one in found:
+            tell(
+                f"{_MARKS[one.state]} {one.name:<12} {one.says}" + (f"; {one.do}" if one.do else "")
+            )
+    sys.exit(1 if any(one.state == WRONG for one in found) else 0)
+
+
+_MARKS: Final = {OK: "✓", WARNING: "!", WRONG: "✗"}
+
+
+def _looked(home: Path, certificate: Path | None) -> Iterator[HealthCheck]:
+    yield _versions()
+    where = remote(home)
+    if where is not None:
+        yield from asyncio.run(_server(where))
+    else:
+        yield from _folder(home)
+    if certificate is not None:
+        yield _certificate(certificate)
+
+
+def _versions() -> HealthCheck:
+    says = (
+        f"petra {__version__}, Python {platform.python_version()}, SQLite {sqlite3.sqlite_version}"
+    )
+    return HealthCheck("versions", OK, says)
+
+
+# A folder
+
+
+def _folder(home: Path) -> Iterator[HealthCheck]:
+    if not home.exists() and not os.environ.get(STORE):
+        yield HealthCheck(
+            "home", WRONG, f"{home} is not there", "'petra run FILE' or 'petra serve' makes it"
+        )
+        return
+    yield from _guarded("permissions", lambda: _permissions(home))
+    yield from _guarded("disk", lambda: _disk(home))
+    yield from asyncio.run(_store(home))
+    yield from _workers(home)
+
+
+def _guarded(name: str, look: Callable[[], HealthCheck]) -> Iterator[HealthCheck]:
+    try:
+        yield look()
+    except (OSError, PetraError) as error:
+        yield HealthCheck(name, WRONG, str(error))
+
+
+def _permissions(home: Path) -> HealthCheck:
+    if not home.exists():
+        return HealthCheck("permissions", OK, "all is in the database")
+    open_ones = [
+        path
+        for path in (home, home / OWNER_TOKEN, home / DATABASE)
+        if path.exists() and stat.S_IMODE(path.stat().st_mode) & 0o077
+    ]
+    if open_ones:
+        names = ", ".join(str(path) for path in open_ones)
+        return HealthCheck("permissions", WRONG, f"others can read {names}", f"chmod go= {names}")
+    if home.stat().st_uid != os.geteuid():
+        return HealthCheck(
+            "permissions", WRONG, f"{home} belongs to somebody else", "run as its owner"
+        )
+    return HealthCheck("permissions", OK, f"only you can read {home}")
+
+
+def _disk(home: Path) -> HealthCheck:
+    place = home if home.exists() else Path()
+    usage = shutil.disk_usage(place)
+    says = f"{usage.free / 1024**3:.1f} GiB of {usage.total / 1024**3:.1f} GiB are free"
+    if usage.free < FREE_LEAST:
+        return HealthCheck("disk", WRONG, says, "make room, or 'petra prune' what ended long ago")
+    if usage.free < usage.total * FREE_SHARE:
+        return HealthCheck("disk", WARNING, says, "make room soon")
+    return HealthCheck("disk", OK, says)
+
+
+async def _store(home: Path) -> list[HealthCheck]:
+    try:
+        async with store_of(home) as store:
+            counted = (await store.stats()).executions
+            ours, theirs = SystemClock().now(), await store.now()
+    except PetraError as error:
+        words, _, move = str(error).partition(";")
+        return [HealthCheck("store", WRONG, words, move.strip() or "see 'petra db --help'")]
+    total = sum(counted.values())
+    name = "the database" if os.environ.get(STORE) else str(home / DATABASE)
+    return [
+        HealthCheck("store", OK, f"{name} can be read: {total:,} executions"),
+        _clock(abs(theirs - ours), "the store"),
+    ]
+
+
+def _clock(apart: float, other: str) -> HealthCheck:
+    if apart > SKEW_S:
+        says = f"this clock and that of {other} are {apart:.1f} s apart"
+        return HealthCheck("clock", WRONG, says, "let NTP set both")
+    return HealthCheck("clock", OK, f"it goes with that of {other}")
+
+
+def _workers(home: Path) -> Iterator[HealthCheck]:
+    from petra.cli.executions import asked_there  # noqa: PLC0415 - it imports the engine
+
+    try:
+        there = asked_there(home)
+    except PetraError as error:
+        yield HealthCheck("workers", WARNING, str(error))
+        return
+    if there is None:
+        yield HealthCheck("workers", OK, "no process has the home open, so nothing runs")
+    elif there.get("troubles"):
+        yield HealthCheck(
+            "workers", WRONG, "; ".join(there["troubles"]), "start one: 'petra worker --help'"
+        )
+    else:
+        yield HealthCheck("workers", OK, "nothing waits for one that is not there")
+
+
+# A server
+
+
+async def _server(where: Any) -> list[HealthCheck]:
+    found: list[HealthCheck] = []
+    async with where.connected() as http:
+        answer = await http.get(f"{where.url}/readyz")
+        is_ready = answer.status_code == 200
+        says = "it is ready" if is_ready else str(answer.json().get("detail", answer.status_code))
+        found.append(
+            HealthCheck(
+                "server", OK if is_ready else WRONG, says, "" if is_ready else "see its log"
+            )
+        )
+        if date := answer.headers.get("date"):
+            apart = abs((parsedate_to_datetime(date) - _now()).total_seconds())
+            found.append(
+                _clock(max(0.0, apart - 1.0), "the server")
+            )  # the header has whole seconds
+        meta = (await http.get("meta")).json()
+        found.append(_same_version(meta.get("version", "")))
+        found += _pools((await http.get("pools")).json().get("items", []), meta.get("troubles", []))
+    return found
+
+
+def _same_version(theirs: str) -> HealthCheck:
+    if theirs == __version__:
+        return HealthCheck("version", OK, f"the server is {theirs} too")
+    says = f"the server is {theirs}, this is {__version__}"
+    return HealthCheck("version", WARNING, says, "install the same version on both sides")
+
+
+def _pools(pools: list[dict[str, Any]], troubles: list[str]) -> list[HealthCheck]:
+    if troubles:
+        return [
+            HealthCheck("workers", WRONG, "; ".join(troubles), "start one: 'petra worker --help'")
+        ]
+    shown = (
+        ", ".join(f"{one['pool']} {one['busy']}/{one['slots']}" for one in pools) or "none is there"
+    )
+    return [HealthCheck("workers", OK if pools else WARNING, f"busy of slots by pool: {shown}")]
+
+
+def _now() -> datetime:
+    return datetime.fromtimestamp(SystemClock().now(), UTC)
+
+
+def _certificate(path: Path) -> HealthCheck:
+    from cryptography import x509  # noqa: PLC0415 - only where one is named
+
+    try:
+        read = x509.load_pem_x509_certificate(path.read_bytes())
+    except (OSError, ValueError) as error:
+        return HealthCheck(
+            "certificate", WRONG, f"{path} cannot be read: {error}", "name a PEM file"
+        )
+    left = (read.not_valid_after_utc - _now()).days
+    says = f"{path} is good until {read.not_valid_after_utc:%Y-%m-%d}"
+    if left < 0:
+        return HealthCheck("certificate", WRONG, f"{path} ran out {-left} days ago", "renew it")
+    if left < EXPIRES_DAYS:
+        return HealthCheck("certificate", WARNING, f"{says}: {left} days", "renew it soon")
+    return HealthCheck("certificate", OK, says)

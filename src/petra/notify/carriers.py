@@ -1,0 +1,251 @@
+"""How a message gets there: one try, whatever the other side does.
+
+Rule 1: a try ends in time. Nobody's answer is read further than its status.
+Rule 2: redirects are not followed: what is signed or secret goes where the channel says, and nowhere else.
+Rule 3: what is said of a failure holds no secret: neither the address, which may be one, nor what the other side wrote.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import smtplib
+import socket
+import ssl
+from collections.abc import Awaitable, Callable
+from email.message import EmailMessage
+from email.utils import parsedate_to_datetime
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import msgspec
+
+from petra.clock import Clock
+from petra.errors import UnreadableError
+from petra.keychain import Credentials
+from petra.notify.channels import ChannelSpec
+from petra.notify.messages import Outgoing, cloud_event, mail, slack, teams
+from petra.notify.signing import signed
+
+if TYPE_CHECKING:
+    from petra.tools.base import ToolError
+
+_OK = range(200, 300)
+_GONE = 410
+_RETRY_AFTER_MAX_S = 3_600.0
+
+
+class Try(NamedTuple):
+    """What a try came to: ``error`` is empty where it went well."""
+
+    error: str = ""
+    final: bool = False
+    """Whether another try makes no sense."""
+    away: bool = False
+    """Whether nobody answered: others to the same place would fare alike."""
+    after_s: float | None = None
+    """How long the other side wants to be left alone."""
+
+
+class Carriers:
+    """Every way out. ``credentials`` has the secrets that channels name."""
+
+    def __init__(self, credentials: Credentials, clock: Clock) -> None:
+        self._credentials = credentials
+        self._clock = clock
+
+    async def send(self, channel: ChannelSpec, message: Outgoing) -> Try:
+        """Try once, in time."""
+        carry: Callable[[ChannelSpec, Outgoing], Awaitable[Try]]
+        carry = self._mail if channel.kind == "email" else self._post
+        try:
+            async with asyncio.timeout(channel.timeout_s):
+                return await carry(channel, message)
+        except TimeoutError:
+            return Try(f"there was no answer in {channel.timeout_s:g} s", away=True)
+        except UnreadableError as error:
+            return Try(str(error))
+
+    async def _secret(self, name: str) -> str:
+        found = await self._credentials.fetch(name)
+        if isinstance(found, dict):
+            found = found.get("password") or found.get("secret") or found.get("token") or ""
+        return str(found)
+
+    # HTTP
+
+    async def _post(self, channel: ChannelSpec, message: Outgoing) -> Try:
+        import httpx2  # noqa: PLC0415 - most homes never need it
+
+        from petra.tools.base import ToolError  # noqa: PLC0415
+        from petra.tools.egress import GatedTransport  # noqa: PLC0415
+
+        shape: dict[str, Callable[[Outgoing], Any]] = {
+            "webhook": cloud_event, "slack": slack, "teams": teams,
+        }  # fmt: skip
+        body = msgspec.json.encode(shape[channel.kind](message))
+        url = await self._secret(channel.url_secret) if channel.url_secret else channel.url or ""
+        headers = await self._headers(channel, message, body)
+        tls, limits = ssl.create_default_context(), httpx2.Limits(max_connections=1)
+        transport = (
+            httpx2.AsyncHTTPTransport(verify=tls, trust_env=False, limits=limits)
+            if channel.allow_private
+            else GatedTransport(tls, limits)
+        )
+        try:
+            async with (
+                httpx2.AsyncClient(transport=transport, timeout=channel.timeout_s) as client,
+                client.stream("POST", url, content=body, headers=headers) as answer,
+            ):
+                return self._judged(answer.status_code, answer.headers.get("retry-after"))
+        except ToolError as error:
+            return _not_let(error)
+        except (httpx2.HTTPError, httpx2.InvalidURL, OSError) as error:
+            return Try(f"it cannot be reached: {type(error).__name__}", away=True)
+
+    async def _headers(
+        self, channel: ChannelSpec, message: Outgoing, body: bytes
+    ) -> dict[str, str]:
+        kind = "application/cloudevents+json" if channel.kind == "webhook" else "application/json"
+        headers = {"Content-Type": kind, "User-Agent": "petra"}
+        if channel.kind == "webhook":
+            at = int(self._clock.now())
+            headers |= {"webhook-id": message.id, "webhook-timestamp": str(at)}
+            if channel.secret:
+                secret = await self._secret(channel.secret)
+                headers["webhook-signature"] = signed(secret, message.id, at, body)
+        return headers
+
+    def _judged(self, status: int, retry_after: str | None) -> Try:
+        if status in _OK:
+            return Try()
+        words = f"it answered {status}"
+        if 300 <= status < 400:
+            words += ", a redirect, and those are not followed"
+        return Try(words, final=status == _GONE, after_s=self._seconds(retry_after))
+
+    def _seconds(self, retry_after: str | None) -> float | None:
+        if not retry_after:
+            return None
+        if retry_after.isdecimal():
+            return min(float(retry_after), _RETRY_AFTER_MAX_S)
+        try:
+            until = parsedate_to_datetime(retry_after).timestamp()
+        except (ValueError, OverflowError):
+            return None
+        return min(max(0.0, until - self._clock.now()), _RETRY_AFTER_MAX_S)
+
+    # Mail
+
+    async def _mail(self, channel: ChannelSpec, message: Outgoing) -> Try:
+        from petra.tools.base import ToolError  # noqa: PLC0415 - most homes never need it
+        from petra.tools.egress import public_address  # noqa: PLC0415
+
+        to = recipients(channel, message)
+        if not to:
+            return Try("the channel knows no address for it", final=True)
+        host, port = channel.host or "", channel.port or (465 if channel.tls == "tls" else 587)
+        try:
+            address = host if channel.allow_private else await public_address(host, port)
+        except ToolError as error:
+            return _not_let(error)
+        password = await self._secret(channel.password) if channel.password else ""
+        made = mail(message, channel.sender or "", to)
+        post = _Post(channel, host, port, address, password)
+        try:
+            return await asyncio.to_thread(post.send, made)
+        except asyncio.CancelledError:
+            post.cut()  # the thread ends at once, however long the other side goes on
+            raise
+
+
+def _not_let(error: ToolError) -> Try:
+    """Say why a connection was not made: its address is not public, or there is none."""
+    denied = error.kind == "denied"
+    words = f"{error}; 'allow_private: true' lets a channel go there" if denied else str(error)
+    return Try(words, final=denied, away=not denied)
+
+
+def recipients(channel: ChannelSpec, message: Outgoing) -> list[str]:
+    """Return to whom a mail goes: to the one it is for, else to everybody the channel names."""
+    person = message.rows[0].person
+    if person:
+        return [channel.people[person]] if person in channel.people else []
+    return list(channel.to)
+
+
+class _Post:
+    """One mail, by SMTP, in a thread."""
+
+    def __init__(
+        self, channel: ChannelSpec, host: str, port: int, address: str, password: str
+    ) -> None:
+        self._channel = channel
+        self._host, self._port, self._address = host, port, address
+        self._password = password
+        self._socket: socket.socket | None = None
+
+    def cut(self) -> None:
+        """Cut the connection, from another thread."""
+        if self._socket is not None:
+            with contextlib.suppress(OSError):
+                self._socket.shutdown(socket.SHUT_RDWR)
+
+    def opened(self) -> socket.socket:
+        """Connect to the address that was looked at."""
+        made = socket.create_connection((self._address, self._port), self._channel.timeout_s)
+        self._socket = made
+        return made
+
+    def send(self, made: EmailMessage) -> Try:
+        """Send it; only what the server took is sent."""
+        try:
+            refused = self._taken(self._connected(), made)
+        except smtplib.SMTPAuthenticationError:
+            return Try("it refused the log-in")
+        except smtplib.SMTPRecipientsRefused as error:
+            codes = sorted({code for code, _ in error.recipients.values()})
+            return Try(f"it refused every recipient ({', '.join(map(str, codes))})")
+        except smtplib.SMTPResponseException as error:
+            return Try(f"it answered {error.smtp_code}")
+        except (smtplib.SMTPException, OSError) as error:
+            return Try(f"it cannot be reached: {type(error).__name__}", away=True)
+        return Try(f"it refused {len(refused)} of the recipients", final=True) if refused else Try()
+
+    def _taken(self, server: smtplib.SMTP, made: EmailMessage) -> dict[str, tuple[int, bytes]]:
+        """Have a mail taken; a server that hangs up after it took one has it nevertheless."""
+        try:
+            if self._channel.tls == "starttls":
+                server.starttls(context=ssl.create_default_context())
+            if self._channel.username:
+                server.login(self._channel.username, self._password)
+            refused = server.send_message(made)
+            with contextlib.suppress(smtplib.SMTPException, OSError):
+                server.quit()
+        finally:
+            server.close()
+        return refused
+
+    def _connected(self) -> smtplib.SMTP:
+        kind = _SmtpsTo if self._channel.tls == "tls" else _SmtpTo
+        return kind(self.opened, self._host, self._port, self._channel.timeout_s)
+
+
+class _SmtpTo(smtplib.SMTP):
+    """Speaks through a connection that somebody else opens, under the name of the server."""
+
+    def __init__(
+        self, opened: Callable[[], socket.socket], host: str, port: int, seconds: float
+    ) -> None:
+        self._opened = opened
+        super().__init__(host, port, timeout=seconds)
+
+    def _get_socket(self, host: str, port: int, timeout: float) -> socket.socket:  # noqa: ARG002
+        return self._opened()
+
+
+class _SmtpsTo(_SmtpTo):
+    """The same, encrypted from the start."""
+
+    def _get_socket(self, host: str, port: int, timeout: float) -> socket.socket:
+        made = super()._get_socket(host, port, timeout)
+        return ssl.create_default_context().wrap_socket(made, server_hostname=host)

@@ -1,0 +1,85 @@
+"""Notifications in PostgreSQL."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from typing import Any
+
+from petra.store.judge import read_cursor, write_cursor
+from petra.store.notifications import NOTIFICATIONS_MAX, notification_of, settled_columns
+from petra.store.postgres_accounts import Fetch, Writing
+from petra.store.queries import load_queries
+from petra.store.rows import NotificationFilter, NotificationRow, Page
+
+_SQL = load_queries("postgres")
+
+
+class PostgresNotifications:
+    """See ``petra.store.notifications``."""
+
+    def __init__(self, fetch: Fetch, write: Writing) -> None:
+        self._fetch = fetch
+        self._write = write
+
+    async def channels(self, *, shards: Collection[int] | None = None) -> dict[str, float]:
+        """Return the channels that something waits for, each with when the first of it is due."""
+        mine = None if shards is None else sorted(shards)
+        return dict(await self._fetch("notification_channels", mine))
+
+    async def due(
+        self, channel: str, until: float, *, limit: int = NOTIFICATIONS_MAX
+    ) -> list[NotificationRow]:
+        """List those of a channel that wait and are due by then."""
+        rows = await self._fetch("due_notifications", channel, until, limit)
+        return [notification_of(row) for row in rows]
+
+    async def together(self, sending: str) -> list[NotificationRow]:
+        """List those that go out under one id and still wait."""
+        rows = await self._fetch("notifications_together", sending)
+        return [notification_of(row) for row in rows]
+
+    async def settle(self, rows: Sequence[NotificationRow]) -> None:
+        """Store what became of some."""
+        given = [settled_columns(row) for row in sorted(rows, key=lambda row: row.id)]
+
+        async def work(connection: Any) -> None:
+            await connection.executemany(_SQL["settle_notification"], given)
+
+        await self._write(work)
+
+    async def notification(self, name: str) -> NotificationRow | None:
+        """Return one, or None."""
+        rows = await self._fetch("notification", name)
+        return notification_of(rows[0]) if rows else None
+
+    async def notifications(
+        self,
+        wanted: NotificationFilter,
+        *,
+        cursor: str | None = None,
+        limit: int = NOTIFICATIONS_MAX,
+    ) -> Page[NotificationRow]:
+        """List them, the latest first."""
+        created, name = read_cursor(cursor, tuple[float, str]) if cursor else (None, "")
+        rows = await self._fetch(
+            "notifications", wanted.state, wanted.channel, wanted.execution, wanted.namespace,
+            created, name, limit + 1,
+        )  # fmt: skip
+        found = [notification_of(row) for row in rows]
+        last = found[limit - 1] if len(found) > limit else None
+        return Page(
+            rows=tuple(found[:limit]),
+            cursor=None if last is None else write_cursor(last.created, last.id),
+        )
+
+    async def count(self) -> dict[str, int]:
+        """Count them by state."""
+        return dict(await self._fetch("count_notifications"))
+
+    async def forget(self, before: float) -> int:
+        """Delete those that wait no more."""
+
+        async def work(connection: Any) -> int:
+            return len(await connection.fetch(_SQL["forget_notifications"], before))
+
+        return await self._write(work)

@@ -1,0 +1,113 @@
+"""The web UI: its own checks and tests, run with the node that builds it, and flows in a real browser against a real server."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import build_ui
+import click
+import pytest
+import ui_fixtures
+
+from petra.cli import petra
+
+WEB = build_ui.WEB
+
+
+@pytest.fixture(scope="module")
+def node() -> Path:
+    if not (WEB / "node_modules/.package-lock.json").exists():
+        pytest.skip("web/node_modules is not there; 'make ui' brings it")
+    return build_ui.node()[0]
+
+
+def run(node: Path, *command: str) -> None:
+    program = str(Path(sys.executable).parent / "petra")
+    surroundings = {**build_ui.environment(), "PETRA": program, "CI": "1", "NO_COLOR": "1"}
+    process = subprocess.Popen(
+        [str(node), *command],
+        cwd=WEB,
+        env=surroundings,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+    try:
+        said, _ = process.communicate()
+    finally:
+        process.kill()
+        process.wait()
+    assert process.returncode == 0, said[-20_000:]
+
+
+@pytest.mark.slow
+def test_the_sources_are_tidy_and_typed(node: Path) -> None:
+    run(node, "node_modules/@biomejs/biome/bin/biome", "ci", "--error-on-warnings", ".")
+    run(node, "node_modules/typescript/bin/tsc", "-p", "tsconfig.json")
+
+
+@pytest.mark.slow
+def test_the_parts_of_the_pages_do_what_they_say(node: Path) -> None:
+    run(node, "node_modules/vitest/vitest.mjs", "run")
+
+
+@pytest.mark.slow
+def test_the_flows_of_people_in_a_real_browser(node: Path) -> None:
+    if not (build_ui.BUILT / "index.html").exists():
+        pytest.skip("the web UI is not built; 'make ui' builds it")
+    run(node, "node_modules/@playwright/test/cli.js", "test")
+
+
+def test_the_stories_that_pages_are_tested_with_are_those_of_the_kernel() -> None:
+    assert ui_fixtures.FILE.read_text("utf-8") == ui_fixtures.text(), (
+        "run scripts/ui_fixtures.py, and read what changed"
+    )
+
+
+LINES = json.loads((WEB / "tests/fixtures/cli.json").read_text("utf-8"))
+
+
+@pytest.mark.parametrize("line", LINES, ids=lambda line: " ".join(line)[:60])
+def test_what_is_copied_as_a_command_line_is_one(line: list[str]) -> None:
+    with click.Context(petra) as context:
+        name, command, rest = petra.resolve_command(context, list(line))
+        assert command is not None
+        command.make_context(name, rest, parent=context)
+
+
+def test_locks_name_no_address() -> None:
+    for lock in (WEB / "package-lock.json", WEB / "tools/api-types/package-lock.json"):
+        found = json.loads(lock.read_text("utf-8"))["packages"]
+        assert "://" not in json.dumps(found), "run 'npm run lock'"
+        assert all("integrity" in one for name, one in found.items() if name)
+
+
+def test_types_of_the_api_are_those_of_its_description() -> None:
+    described = json.loads((WEB / "openapi.json").read_text("utf-8"))["paths"]
+    types = (WEB / "src/api/schema.d.ts").read_text("utf-8")
+    missing = [path for path in described if f'"{path}": {{' not in types]
+    assert not missing, "run 'npm run types' in web/tools/api-types"
+
+
+def test_a_feature_takes_nothing_of_another() -> None:
+    folder = WEB / "src/features"
+    names = {one.name for one in folder.iterdir()}
+    for file in sorted(folder.rglob("*.ts*")):
+        own = file.relative_to(folder).parts[0]
+        depth = len(file.relative_to(folder).parts) - 1
+        for line in file.read_text("utf-8").splitlines():
+            for other in names - {own}:
+                assert f"'{'../' * depth}{other}/" not in line, f"{file}: {line}"
+                assert "@mantine" not in line or own == "shell", f"{file}: {line}"
+
+
+def test_nothing_of_a_machine_is_in_the_sources() -> None:
+    for file in sorted((WEB / "src").rglob("*.ts*")):
+        text = file.read_text("utf-8")
+        assert os.sep + "work" + os.sep not in text
+        assert ": any" not in text
+        assert "as any" not in text

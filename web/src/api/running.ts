@@ -1,0 +1,48 @@
+/** Running it: workers, pools, the store, the audit, who may come in; and the playbooks that were applied. */
+import { client, taken } from './client';
+import type { Schemas } from './shapes';
+
+export type WorkerItem = Schemas['WorkerItem'];
+export type PoolItem = Schemas['PoolItem'];
+export type StoreStats = Schemas['StoreStats'];
+export type AuditEntry = Schemas['AuditEntry'];
+export type SecretItem = Schemas['SecretItem'];
+export type TokenItem = Schemas['TokenItem'];
+export type UserItem = Schemas['UserItem'];
+export type PlaybookItem = Schemas['PlaybookItem'];
+export type Heat = Schemas['Heat'];
+
+export const AUDIT_PAGE = 200;
+
+export const workers = async () => (await taken(client.GET('/api/v1/workers'))).items;
+export const pools = async () => (await taken(client.GET('/api/v1/pools'))).items;
+export const stats = () => taken(client.GET('/api/v1/stats'));
+export const secrets = async () => (await taken(client.GET('/api/v1/secrets'))).items;
+export const tokens = async () => (await taken(client.GET('/api/v1/tokens'))).items;
+export const users = async () => (await taken(client.GET('/api/v1/users'))).items;
+
+export async function audit(after: number, actor: string): Promise<AuditEntry[]> {
+  const query = { after, limit: AUDIT_PAGE, ...(actor ? { actor } : {}) };
+  return (await taken(client.GET('/api/v1/audit', { params: { query } }))).items;
+}
+
+export const auditVerified = () => taken(client.POST('/api/v1/audit/verify'));
+
+export function playbooks(cursor: string | null) {
+  const query = { limit: 100, ...(cursor ? { cursor } : {}) };
+  return taken(client.GET('/api/v1/playbooks', { params: { query } }));
+}
+
+export function playbook(path: string) {
+  return taken(client.GET('/api/v1/playbooks/{path}', { params: { path: { path } } }));
+}
+
+export async function versions(path: string): Promise<PlaybookItem[]> {
+  const params = { path: { path }, query: { limit: 100 } };
+  return (await taken(client.GET('/api/v1/playbooks/{path}/versions', { params }))).items;
+}
+
+export function heat(path: string): Promise<Heat> {
+  const params = { path: { path }, query: { last: 100 } };
+  return taken(client.GET('/api/v1/playbooks/{path}/heat', { params }));
+}

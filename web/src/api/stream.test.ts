@@ -1,0 +1,120 @@
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { ConnectionStore, connection } from './connection';
+import { type Message, pause, type Source, Stream } from './stream';
+
+class Fake implements Source {
+  static all: Fake[] = [];
+  listeners = new Map<string, (event: MessageEvent<string>) => void>();
+  onerror: ((event: Event) => void) | null = null;
+  closed = false;
+  url: string;
+
+  constructor(url: string) {
+    this.url = url;
+    Fake.all.push(this);
+  }
+  addEventListener(type: string, listener: (event: MessageEvent<string>) => void): void {
+    this.listeners.set(type, listener);
+  }
+  close(): void {
+    this.closed = true;
+  }
+  say(type: string, data: unknown, lastEventId = ''): void {
+    this.listeners.get(type)?.({ data: JSON.stringify(data), lastEventId } as MessageEvent<string>);
+  }
+}
+
+const TYPES = ['hello', 'frames', 'reset', 'bye'];
+let heard: Message[] = [];
+const begin = (goesOn?: () => boolean) =>
+  new Stream(
+    { url: (cursor) => `/s?after=${cursor || 0}`, types: TYPES, take: (one) => heard.push(one), goesOn },
+    (url) => new Fake(url),
+  );
+
+beforeEach(() => {
+  vi.useFakeTimers();
+  Fake.all = [];
+  heard = [];
+});
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+test('what comes is given on', () => {
+  const stream = begin();
+  Fake.all[0]?.say('frames', { a: 1 }, '7');
+  expect(heard).toEqual([{ type: 'frames', data: { a: 1 }, cursor: '7' }]);
+  expect(connection.get().line).toBe('live');
+  stream.close();
+  expect(Fake.all[0]?.closed).toBe(true);
+});
+
+test('one that breaks goes on behind the last record', () => {
+  const stream = begin();
+  Fake.all[0]?.say('frames', {}, '7');
+  Fake.all[0]?.onerror?.(new Event('error'));
+  expect(Fake.all[0]?.closed).toBe(true);
+  expect(Fake.all).toHaveLength(1);
+  vi.advanceTimersByTime(pause(0));
+  expect(Fake.all[1]?.url).toBe('/s?after=7');
+  stream.close();
+});
+
+test('what an old connection still says is not heard', () => {
+  const stream = begin();
+  const [old] = Fake.all;
+  old?.onerror?.(new Event('error'));
+  old?.say('frames', { late: true }, '3');
+  expect(heard).toEqual([]);
+  stream.close();
+});
+
+test('a server that is away is tried again, ever more slowly, and the line says so', () => {
+  const stream = begin();
+  for (let n = 0; n < 4; n++) {
+    Fake.all.at(-1)?.onerror?.(new Event('error'));
+    vi.advanceTimersByTime(pause(n));
+  }
+  expect(Fake.all).toHaveLength(5);
+  expect(connection.get().line).toBe('offline');
+  Fake.all.at(-1)?.say('hello', {});
+  expect(connection.get().line).toBe('live');
+  stream.close();
+});
+
+test('one that is over is not begun anew', () => {
+  begin(() => false);
+  Fake.all[0]?.onerror?.(new Event('error'));
+  vi.advanceTimersByTime(60_000);
+  expect(Fake.all).toHaveLength(1);
+});
+
+test('a reset forgets the cursor, goodbye begins anew, a rest is resumed', () => {
+  const stream = begin();
+  Fake.all[0]?.say('frames', {}, '7');
+  Fake.all[0]?.say('reset', {});
+  Fake.all[0]?.say('bye', { retry_ms: 1 });
+  vi.advanceTimersByTime(pause(0));
+  expect(Fake.all[1]?.url).toBe('/s?after=0');
+  stream.rest();
+  stream.resume();
+  stream.resume();
+  expect(Fake.all).toHaveLength(3);
+  stream.close();
+  stream.resume();
+  expect(Fake.all).toHaveLength(3);
+});
+
+test('the pauses have an end', () => {
+  expect(pause(0)).toBe(500);
+  expect(pause(100)).toBe(10_000);
+});
+
+test('another version of the server is noticed', () => {
+  const store = new ConnectionStore();
+  store.version('1');
+  expect(store.isStale).toBe(false);
+  store.version('2');
+  expect(store.isStale).toBe(true);
+});

@@ -1,0 +1,124 @@
+import { autocompletion, type CompletionContext } from '@codemirror/autocomplete';
+import { defaultKeymap, history, historyKeymap, indentWithTab } from '@codemirror/commands';
+import { yaml } from '@codemirror/lang-yaml';
+import { bracketMatching, foldGutter, syntaxHighlighting } from '@codemirror/language';
+import { type Diagnostic, lintGutter, setDiagnostics } from '@codemirror/lint';
+import { highlightSelectionMatches, searchKeymap } from '@codemirror/search';
+import { EditorState } from '@codemirror/state';
+import { EditorView, highlightActiveLine, keymap, lineNumbers } from '@codemirror/view';
+import { classHighlighter } from '@lezer/highlight';
+import { useEffect, useRef } from 'react';
+import { complete, type Finding } from '../../api/authoring';
+import { Places, spanOf } from './diagnostics';
+import css from './editor.module.css';
+
+interface Props {
+  text: string;
+  problems: readonly Finding[];
+  line: number | undefined;
+  onChange: (text: string) => void;
+  onLine: (line: number) => void;
+}
+
+/** Ask the server which words fit here: names in scope, keys of the language. */
+async function words(context: CompletionContext) {
+  const text = context.state.doc.toString();
+  const here = new Places(text).of(context.pos);
+  if (!context.explicit && !context.matchBefore(/[\w.{$]$/)) return null;
+  const found = await complete(text, here.line, here.column).catch(() => []);
+  const first = found[0];
+  if (!first) return null;
+  const places = new Places(text);
+  return {
+    from: places.at(first.line, first.column),
+    options: found.map((word) => ({
+      label: word.label,
+      detail: word.about.slice(0, 80),
+      apply: word.insert,
+    })),
+    validFor: /^\w*$/,
+  };
+}
+
+const nonce = () => document.querySelector<HTMLMetaElement>('meta[property="csp-nonce"]')?.nonce ?? '';
+
+/** The text of a playbook: YAML with what is wrong where it is wrong. */
+export function TextPane({ text, problems, line, onChange, onLine }: Props) {
+  const box = useRef<HTMLDivElement>(null);
+  const view = useRef<EditorView | null>(null);
+  const heard = useRef({ onChange, onLine });
+  heard.current = { onChange, onLine };
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the editor is made once; later texts are put into it
+  useEffect(() => {
+    if (!box.current) return;
+    const made = new EditorView({
+      parent: box.current,
+      state: EditorState.create({
+        doc: text,
+        extensions: [
+          lineNumbers(),
+          foldGutter(),
+          lintGutter(),
+          history(),
+          bracketMatching(),
+          highlightActiveLine(),
+          highlightSelectionMatches(),
+          yaml(),
+          syntaxHighlighting(classHighlighter),
+          autocompletion({ override: [words] }),
+          keymap.of([...defaultKeymap, ...historyKeymap, ...searchKeymap, indentWithTab]),
+          EditorView.cspNonce.of(nonce()),
+          EditorView.contentAttributes.of({ 'aria-label': 'The text of the playbook' }),
+          EditorView.updateListener.of((update) => {
+            if (update.docChanged) heard.current.onChange(update.state.doc.toString());
+            if (update.selectionSet) {
+              heard.current.onLine(update.state.doc.lineAt(update.state.selection.main.head).number);
+            }
+          }),
+        ],
+      }),
+    });
+    view.current = made;
+    return () => made.destroy();
+  }, []);
+  useEffect(() => {
+    const now = view.current;
+    if (!now || now.state.doc.toString() === text) return;
+    now.dispatch({ changes: { from: 0, to: now.state.doc.length, insert: text } });
+  }, [text]);
+  useEffect(() => {
+    const now = view.current;
+    if (now)
+      now.dispatch(
+        setDiagnostics(
+          now.state,
+          problems.map((one) => marked(one, now)),
+        ),
+      );
+  }, [problems]);
+  useEffect(() => {
+    const now = view.current;
+    if (!now || !line) return;
+    const at = now.state.doc.line(Math.min(line, now.state.doc.lines)).from;
+    now.dispatch({ selection: { anchor: at }, effects: EditorView.scrollIntoView(at, { y: 'center' }) });
+  }, [line]);
+  return <div ref={box} className={css.text} />;
+}
+
+function marked(found: Finding, view: EditorView): Diagnostic {
+  const places = new Places(view.state.doc.toString());
+  return {
+    ...spanOf(found, places),
+    severity: found.severity === 'error' ? 'error' : 'warning',
+    source: found.code,
+    message: found.hint ? `${found.message}\n${found.hint}` : found.message,
+    actions: found.fixes.map((fix) => ({
+      name: fix.title,
+      apply: (here) => {
+        const from = places.at(fix.line, fix.column);
+        const to = places.at(fix.end_line, fix.end_column);
+        here.dispatch({ changes: { from, to: Math.max(from, to), insert: fix.text } });
+      },
+    })),
+  };
+}

@@ -1,0 +1,232 @@
+import { expect, test } from 'vitest';
+import type { Frames, Graph, WaitingTold } from '../../api/shapes';
+import { FoldedTime } from '../../story/play';
+import { type StepFacts, StoryStore } from '../../story/store';
+import { beadAt, pathOf } from './graph/ArcEdge';
+import { neighbour } from './graph/walk';
+import { chunkOf, shownRecords } from './log/rows';
+import { lookOfStep } from './looks';
+import { marksOf, scaleOf } from './scrubber/marks';
+import { cellSize } from './side/LoopMap';
+import { cellsOf, msOf, nextIn, stateAt, tallyOf, unpacked } from './side/maps';
+import { barAt, lanesOf, spanOf } from './timeline/lanes';
+import { caughtUp } from './useStory';
+
+function frames(version: number): Frames {
+  const cycle = (n: number) => n % 4;
+  return {
+    first: 1,
+    at0: 0,
+    version,
+    places: [
+      { step: 'a', kind: 'ready', arc: null },
+      { step: 'a', kind: 'running', arc: null },
+    ],
+    types: ['step.started', 'attempt.started', 'step.done', 'step.failed'],
+    steps: ['a'],
+    dt: Array.from({ length: version }, (_, n) => (n ? 10 : 0)),
+    type: Array.from({ length: version }, (_, n) => [0, 1, 2, 1][cycle(n)]!),
+    step: Array.from({ length: version }, () => 0),
+    run: Array.from({ length: version }, (_, n) => (cycle(n) === 3 ? 0 : Math.floor(n / 4) + 1)),
+    flag: Array.from({ length: version }, (_, n) => (n % 10 === 9 ? 1 : 0)),
+    delta: Array.from({ length: version }, () => []),
+  } as unknown as Frames;
+}
+
+function told(version: number): StoryStore {
+  const story = new StoryStore();
+  story.append(frames(version));
+  return story;
+}
+
+const FACTS: StepFacts = {
+  started: 1,
+  done: 0,
+  failed: 0,
+  retries: 0,
+  parts: 0,
+  active: 0,
+  ready: 0,
+  last: 1,
+  lastFailed: false,
+};
+const WAITS = { reason: 'human' } as WaitingTold;
+
+test.each([
+  [{ active: 1 }, undefined, 'running'],
+  [{ active: 1 }, WAITS, 'waiting'],
+  [{ active: 1 }, { ...WAITS, reason: 'incident' }, 'stuck'],
+  [{ ready: 1 }, undefined, 'ready'],
+  [{ failed: 1, lastFailed: true }, undefined, 'failed'],
+  [{ failed: 1, done: 1 }, undefined, 'done'],
+  [{ done: 1, parts: 2 }, undefined, 'partial'],
+  [{}, undefined, 'withdrawn'],
+  [{ started: 0 }, undefined, 'idle'],
+  [{ done: 1 }, WAITS, 'done'],
+])('a step with %j looks %s', (facts, waiting, status) => {
+  expect(lookOfStep({ ...FACTS, ...facts }, waiting).status).toBe(status);
+});
+
+test('marks are few, however many records are marked, and the worst stay', () => {
+  const story = told(40_000);
+  const marks = marksOf(story, scaleOf(story, null).place);
+  expect(marks.length).toBeLessThanOrEqual(241);
+  expect(marks[0]?.name).toBe('failure');
+});
+
+test('a place on the track is a record and back', () => {
+  const story = told(101);
+  const scale = scaleOf(story, null);
+  for (const seq of [1, 2, 50, 101]) expect(scale.seq(scale.place(seq))).toBe(seq);
+  const time = scaleOf(story, new FoldedTime(story.at, 1000));
+  for (const seq of [1, 2, 50, 101]) expect(time.seq(time.place(seq) + 1e-9)).toBe(seq);
+  const one = scaleOf(told(1), null);
+  expect([one.place(1), one.seq(0.5)]).toEqual([1, 1]);
+});
+
+test('the log shows what a selection is about, and a record among the others', () => {
+  const story = told(40);
+  expect(shownRecords(story, null, 'all')).toHaveLength(40);
+  expect(shownRecords(story, { kind: 'run', run: 1 }, 'all')).toEqual([1, 2, 3]);
+  expect(shownRecords(story, { kind: 'run', run: 1 }, 'important')).toEqual([3]);
+  expect(shownRecords(story, { kind: 'rec', seq: 2 }, 'important')).toContain(2);
+  expect([chunkOf(1), chunkOf(200), chunkOf(201)]).toEqual([0, 0, 1]);
+});
+
+test('a lane has its bars, as far as the record goes', () => {
+  const story = told(40);
+  expect(lanesOf(story, 1)[0]?.bars).toHaveLength(1);
+  expect(lanesOf(story, 40)[0]?.bars).toHaveLength(10);
+  const scale = new FoldedTime(story.at, 390);
+  const [bar] = story.bars;
+  const open = spanOf(story, bar!, 2, scale);
+  expect(open.isOpen).toBe(true);
+  const closed = spanOf(story, bar!, 40, scale);
+  expect(closed.isOpen).toBe(false);
+  expect(barAt([closed], closed.from, 0)).toBe(bar);
+  expect(barAt([closed], 0.9, 0)).toBeNull();
+});
+
+const base64 = (values: ArrayBufferView) => Buffer.from(values.buffer).toString('base64');
+const MAP = {
+  count: 4,
+  state: base64(Uint8Array.of(2, 3, 1, 0)),
+  ms: base64(Uint16Array.of(2048, 4096, 0, 0)),
+  first: base64(Uint32Array.of(2, 2, 5, 0)),
+  last: base64(Uint32Array.of(4, 6, 0, 0)),
+};
+
+test('iterations are shown as they were', () => {
+  const turns = unpacked(MAP);
+  const at = (seq: number) => [0, 1, 2, 3].map((n) => stateAt(turns, n, seq));
+  expect(at(1)).toEqual([0, 0, 0, 0]);
+  expect(at(3)).toEqual([1, 1, 0, 0]);
+  expect(at(4)).toEqual([2, 1, 0, 0]);
+  expect(at(9)).toEqual([2, 3, 1, 0]);
+  expect(msOf(2048)).toBeCloseTo(1);
+  const tally = tallyOf(turns, 9);
+  expect(tally.counts).toEqual([1, 1, 1, 1, 0]);
+  expect(tally.p95).toBeCloseTo(3);
+  expect(nextIn(turns, 9, -1, 3)).toBe(1);
+  expect(nextIn(turns, 3, 0, 3)).toBe(-1);
+});
+
+test('very many iterations share cells, and the worst of them is seen', () => {
+  const count = 50_000;
+  const state = new Uint8Array(count).fill(2);
+  state[40_001] = 3;
+  const turns = {
+    count,
+    state,
+    shade: new Uint16Array(count),
+    first: new Uint32Array(count).fill(1),
+    last: new Uint32Array(count).fill(2),
+  };
+  const cells = cellsOf(turns, 5);
+  expect(cells.each).toBe(4);
+  expect(cells.state[10_000]).toBe(3);
+  expect([...cells.state].filter((one) => one === 3)).toHaveLength(1);
+  expect(cellSize(400, 100)).toBe(14);
+  expect(cellSize(400, 10_000)).toBe(3);
+});
+
+const GRAPH: Graph = {
+  lens: 'step',
+  width: 1,
+  height: 1,
+  nodes: ['a', 'b', 'c'].map((id, n) => ({
+    id,
+    step: id,
+    kind: 'step',
+    x: n * 200,
+    y: n ? 100 : 0,
+    w: 180,
+    h: 56,
+  })),
+  arcs: [
+    {
+      from: 'a',
+      to: 'b',
+      points: [
+        [0, 0],
+        [0, 50],
+      ],
+      backward: false,
+      index: 0,
+    },
+    {
+      from: 'a',
+      to: 'c',
+      points: [
+        [0, 0],
+        [0, 50],
+      ],
+      backward: false,
+      index: 1,
+    },
+  ],
+};
+
+test('arrow keys walk along arcs and levels', () => {
+  expect(neighbour(GRAPH, 'a', 'ArrowDown')).toBe('b');
+  expect(neighbour(GRAPH, 'c', 'ArrowUp')).toBe('a');
+  expect(neighbour(GRAPH, 'b', 'ArrowRight')).toBe('c');
+  expect(neighbour(GRAPH, 'b', 'ArrowLeft')).toBeNull();
+  expect(neighbour(GRAPH, 'nobody', 'ArrowDown')).toBeNull();
+});
+
+test('an arc is its points, and its bead sits before the end', () => {
+  expect(
+    pathOf([
+      [0, 0],
+      [0, 100],
+    ]),
+  ).toBe('M0,0 L0,100');
+  expect(
+    beadAt([
+      [0, 0],
+      [0, 100],
+    ]),
+  ).toEqual([0, 84]);
+});
+
+test('a story is caught up in parts, whatever their size', async () => {
+  const all = frames(25);
+  const story = new StoryStore();
+  const asked: number[] = [];
+  await caughtUp(story, async (after) => {
+    asked.push(after);
+    const end = after + 10;
+    return {
+      ...all,
+      first: after + 1,
+      dt: all.dt.slice(after, end),
+      type: all.type.slice(after, end),
+      step: all.step.slice(after, end),
+      run: all.run.slice(after, end),
+      flag: all.flag.slice(after, end),
+      delta: all.delta.slice(after, end),
+    };
+  });
+  expect([asked, story.version]).toEqual([[0, 10, 20], 25]);
+});

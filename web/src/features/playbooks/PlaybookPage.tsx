@@ -1,0 +1,122 @@
+import { useQuery } from '@tanstack/react-query';
+import { getRouteApi, Link, useNavigate } from '@tanstack/react-router';
+import { definition, graph } from '../../api/calls';
+import { keys } from '../../api/keys';
+import { heat, type PlaybookItem, playbook, versions } from '../../api/running';
+import type { GraphArc } from '../../api/shapes';
+import { Copyable, Drawing, ErrorBox, plural, Skeleton, Tabs, Time } from '../../kit';
+import { arcShare, factOf } from './heat';
+import { Outcomes } from './Outcomes';
+import css from './playbooks.module.css';
+import { type PlaybookTab, TABS } from './search';
+
+const route = getRouteApi('/inside/p/$');
+const LABELS: Record<PlaybookTab, string> = { graph: 'Graph', source: 'Source', versions: 'Versions' };
+
+/** One playbook: how it goes, how it went, and how it changed. */
+export function Page() {
+  const { _splat: path = '' } = route.useParams();
+  const search = route.useSearch();
+  const navigate = useNavigate();
+  const found = useQuery({ queryKey: keys.playbook(path), queryFn: () => playbook(path) });
+  const tab = search.tab ?? 'graph';
+  if (found.isPending) return <Skeleton lines={10} />;
+  if (found.isError) return <ErrorBox error={found.error} retry={() => void found.refetch()} />;
+  const digest = search.v ?? found.data.digest;
+  return (
+    <>
+      <div className={css.top}>
+        <h1 className="data">{path}</h1>
+        <code title={digest}>{digest.slice(0, 8)}</code>
+        {digest === found.data.digest ? null : <span>not the one that runs now</span>}
+        <span className="grow" />
+        <Link to="/executions" search={{ playbook: found.data.name }}>
+          Its executions
+        </Link>
+        <Link to="/edit/$" params={{ _splat: path }}>
+          Edit
+        </Link>
+        <Copyable text={`petra run ${path}`} label="the command" />
+      </div>
+      <Tabs
+        label="Parts of the playbook"
+        tabs={TABS.map((id) => ({ id, label: LABELS[id] }))}
+        value={tab}
+        onChange={(next) => void navigate({ to: '.', search: (was) => ({ ...was, tab: next }) })}
+        className={css.panel ?? ''}
+      >
+        {tab === 'graph' ? <GraphTab path={path} digest={digest} /> : null}
+        {tab === 'source' ? <SourceTab digest={digest} /> : null}
+        {tab === 'versions' ? <VersionsTab path={path} now={found.data.digest} /> : null}
+      </Tabs>
+    </>
+  );
+}
+
+function percent(share: number | null): string | null {
+  return share === null ? null : `${Math.round(share * 100)} %`;
+}
+
+function GraphTab({ path, digest }: { path: string; digest: string }) {
+  const drawn = useQuery({
+    queryKey: keys.graph(digest, 'step'),
+    queryFn: () => graph(digest, 'step'),
+    staleTime: Number.POSITIVE_INFINITY,
+  });
+  const went = useQuery({ queryKey: keys.heat(path), queryFn: () => heat(path), staleTime: 10_000 });
+  const shareOf = (arc: GraphArc) => (went.data ? arcShare(went.data, arc.from, arc.index ?? 0) : null);
+  if (drawn.isPending) return <Skeleton lines={10} />;
+  if (drawn.isError) return <ErrorBox error={drawn.error} retry={() => void drawn.refetch()} />;
+  return (
+    <div className={css.pad}>
+      {went.data ? (
+        <p className="row">
+          <span className="muted">the last {plural(went.data.executions, 'execution')}</span>
+          <Outcomes last={went.data.last} />
+        </p>
+      ) : null}
+      <Drawing
+        graph={drawn.data}
+        factOf={(node) => (went.data ? factOf(went.data, node.step ?? node.id) : null)}
+        arcText={(arc) => percent(shareOf(arc))}
+        isTaken={(arc) => shareOf(arc) !== 0}
+      />
+    </div>
+  );
+}
+
+function SourceTab({ digest }: { digest: string }) {
+  const found = useQuery({
+    queryKey: keys.definition(digest),
+    queryFn: () => definition(digest),
+    staleTime: Number.POSITIVE_INFINITY,
+  });
+  if (found.isPending) return <Skeleton lines={20} />;
+  if (found.isError) return <ErrorBox error={found.error} retry={() => void found.refetch()} />;
+  return <pre className={`${css.pad} data`}>{found.data.text}</pre>;
+}
+
+function VersionsTab({ path, now }: { path: string; now: string }) {
+  const found = useQuery({ queryKey: keys.versions(path), queryFn: () => versions(path) });
+  if (found.isPending) return <Skeleton lines={6} />;
+  if (found.isError) return <ErrorBox error={found.error} retry={() => void found.refetch()} />;
+  return (
+    <ol className={css.versions}>
+      {found.data.map((one) => (
+        <Version key={`${one.digest} ${one.applied}`} one={one} now={now} />
+      ))}
+    </ol>
+  );
+}
+
+function Version({ one, now }: { one: PlaybookItem; now: string }) {
+  return (
+    <li>
+      <Link to="." search={(was: object) => ({ ...was, v: one.digest, tab: 'graph' as const })}>
+        <code>{one.digest.slice(0, 8)}</code>
+      </Link>{' '}
+      <span className="data">{one.version}</span> applied <Time at={one.applied} />
+      {one.digest === now ? ' · runs now' : ''}
+    </li>
+  );
+}

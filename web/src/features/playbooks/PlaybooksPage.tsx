@@ -1,0 +1,85 @@
+import { useInfiniteQuery, useQuery } from '@tanstack/react-query';
+import { Link, useNavigate } from '@tanstack/react-router';
+import { useCallback } from 'react';
+import { keys } from '../../api/keys';
+import { heat, type PlaybookItem, playbooks } from '../../api/running';
+import { type Column, Empty, ErrorBox, Skeleton, Time, VirtualTable } from '../../kit';
+import { Outcomes } from './Outcomes';
+import css from './playbooks.module.css';
+
+const COLUMNS: Column<PlaybookItem>[] = [
+  {
+    id: 'path',
+    head: 'Playbook',
+    width: 'minmax(160px, 2fr)',
+    cell: (row) => (
+      <Link to="/p/$" params={{ _splat: row.path }} className="data" tabIndex={-1}>
+        {row.path}
+      </Link>
+    ),
+  },
+  {
+    id: 'version',
+    head: 'Version',
+    width: '90px',
+    cell: (row) => <span className="data">{row.version || '–'}</span>,
+  },
+  {
+    id: 'digest',
+    head: 'Digest',
+    width: '90px',
+    cell: (row) => <code title={row.digest}>{row.digest.slice(0, 8)}</code>,
+  },
+  { id: 'last', head: 'Last runs', width: 'minmax(150px, 2fr)', cell: (row) => <Last path={row.path} /> },
+  { id: 'applied', head: 'Applied', width: '130px', cell: (row) => <Time at={row.applied} /> },
+];
+
+function Last({ path }: { path: string }) {
+  const found = useQuery({ queryKey: keys.heat(path), queryFn: () => heat(path), staleTime: 10_000 });
+  return found.data ? <Outcomes last={found.data.last.slice(0, 20)} /> : <span className="muted">–</span>;
+}
+
+/** The playbooks that were applied here. */
+export function Page() {
+  const navigate = useNavigate();
+  const found = useInfiniteQuery({
+    queryKey: keys.playbookList,
+    queryFn: ({ pageParam }) => playbooks(pageParam),
+    initialPageParam: null as string | null,
+    getNextPageParam: (last) => last.next ?? null,
+  });
+  const { hasNextPage, isFetchingNextPage, fetchNextPage } = found;
+  const more = useCallback(() => {
+    if (hasNextPage && !isFetchingNextPage) void fetchNextPage();
+  }, [hasNextPage, isFetchingNextPage, fetchNextPage]);
+  return (
+    <>
+      <div className={css.top}>
+        <h1>Playbooks</h1>
+      </div>
+      <div className={css.list}>
+        {found.isPending ? <Skeleton lines={8} /> : null}
+        {found.isError ? <ErrorBox error={found.error} retry={() => void found.refetch()} /> : null}
+        {found.data ? (
+          <VirtualTable
+            label="Playbooks"
+            columns={COLUMNS}
+            rows={found.data.pages.flatMap((page) => page.items)}
+            keyOf={(row) => row.path}
+            onOpen={(row) => void navigate({ to: '/p/$', params: { _splat: row.path } })}
+            onSelect={(row) => void navigate({ to: '/p/$', params: { _splat: row.path } })}
+            onEnd={more}
+            empty={
+              <Empty
+                title="No playbook was applied yet"
+                command="petra init hello && petra apply hello/hello.yaml"
+              >
+                <p>A playbook says in YAML what is done, in which order, and what happens when it fails.</p>
+              </Empty>
+            }
+          />
+        ) : null}
+      </div>
+    </>
+  );
+}

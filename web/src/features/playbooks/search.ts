@@ -1,0 +1,13 @@
+import { oneOf, type Raw, text } from '../../kit/search';
+
+export const TABS = ['graph', 'source', 'versions'] as const;
+export type PlaybookTab = (typeof TABS)[number];
+
+export interface PlaybookSearch {
+  v?: string;
+  tab?: PlaybookTab;
+}
+
+export function playbookSearch(raw: Raw): PlaybookSearch {
+  return { v: text(raw, 'v'), tab: oneOf(raw, 'tab', TABS) };
+}

@@ -1,0 +1,214 @@
+import { execFileSync } from 'node:child_process';
+import { join } from 'node:path';
+import { APPROVAL, FAILING } from './books';
+import { example, expect, isAccessible, letIn, Served, test } from './serving';
+
+const PETRA = process.env.PETRA || join(import.meta.dirname, '../../../.venv/bin/petra');
+
+test('5 a failed run opens on its failure; what was thrown is text', async ({ inside: page, served }) => {
+  const id = await served.run(FAILING);
+  await page.goto(`${served.said.url}/e/${id}`);
+  await expect(page).toHaveURL(/sel=step:breaks/);
+  await expect(page.locator('[data-step="breaks"]')).toHaveAttribute('data-state', 'failed');
+  await expect(page.locator('[data-step="never"]')).toHaveAttribute('data-state', 'idle');
+  const side = page.getByRole('region', { name: 'Details' });
+  await expect(side).toContainText('<img src=x onerror=alert(1)> it broke');
+  await expect(page.locator('img[src="x"]')).toHaveCount(0);
+  await isAccessible(page);
+  await page.getByRole('button', { name: 'Light theme' }).click();
+  await isAccessible(page);
+});
+
+test('6 scrubbed back, marking, ctx and log agree with petra replay', async ({ inside: page, served }) => {
+  const id = await served.run(APPROVAL);
+  await page.goto(`${served.said.url}/e/${id}`);
+  const slider = page.getByRole('slider', { name: 'Record' });
+  await expect(slider).toHaveAttribute('aria-valuemax', /^[3-9]$/);
+  const last = Number(await slider.getAttribute('aria-valuemax'));
+  for (const seq of [1, 2, 3, last]) {
+    await page.goto(`${served.said.url}/e/${id}?at=${seq}&table=yes&tab=ctx`);
+    await expect(slider).toHaveAttribute('aria-valuenow', String(seq));
+    const replay = JSON.parse(
+      execFileSync(PETRA, ['replay', id, '--to', String(seq), '--server', served.said.url, '-o', 'json'], {
+        env: { ...process.env, PETRA_TOKEN: served.said.token },
+      }).toString(),
+    ) as { marking: Record<string, number>; ctx: Record<string, unknown> };
+    const tokens = replay.marking;
+    for (const step of ['count', 'wait', 'last']) {
+      const row = page
+        .getByRole('grid', { name: 'Steps' })
+        .getByRole('row')
+        .filter({ hasText: new RegExp(`^${step}`) });
+      await expect(row.getByRole('gridcell').nth(3)).toHaveText(String(tokens[`${step}.running`] ?? 0));
+      await expect(row.getByRole('gridcell').nth(4)).toHaveText(String(tokens[`${step}.ready`] ?? 0));
+    }
+    const side = page.getByRole('region', { name: 'Details' });
+    if ('doubled' in replay.ctx) await expect(side).toContainText(`doubled: ${replay.ctx.doubled}`);
+    else await expect(side).toContainText('ctx is empty here');
+  }
+});
+
+test('7 play, stop, step, and back to live', async ({ inside: page, served }) => {
+  const id = await served.run(example('fan_out'));
+  await page.goto(`${served.said.url}/e/${id}?at=1`);
+  const slider = page.getByRole('slider', { name: 'Record' });
+  await expect(page.getByText('As it was at record 1')).toBeVisible();
+  await page.getByRole('button', { name: 'Next record' }).click();
+  await expect(slider).toHaveAttribute('aria-valuenow', '2');
+  await page.keyboard.press('ArrowRight');
+  await expect(slider).toHaveAttribute('aria-valuenow', '3');
+  await page.keyboard.press('ArrowLeft');
+  await expect(slider).toHaveAttribute('aria-valuenow', '2');
+  await page.getByRole('button', { name: 'Play' }).click();
+  await expect(page.getByText('As it was at record')).toHaveCount(0);
+  await expect(slider).toHaveAttribute('aria-valuenow', (await slider.getAttribute('aria-valuemax')) ?? '');
+  await expect(page.getByRole('button', { name: 'Play' })).toBeVisible();
+  await slider.focus();
+  await page.keyboard.press('Home');
+  await expect(page.getByText('As it was at record 1')).toBeVisible();
+  await page.keyboard.press('l');
+  await expect(page.getByText('As it was at record')).toHaveCount(0);
+});
+
+test('8 the selection is one: graph, timeline, log and details follow each other', async ({
+  inside: page,
+  served,
+}) => {
+  const id = await served.run(example('fan_out'));
+  await page.goto(`${served.said.url}/e/${id}`);
+  await expect(page).toHaveURL(/sel=step:close_report/);
+  await page.getByRole('button', { name: 'All of it' }).click();
+  await page.locator('[data-step="open_report"]').click();
+  await expect(page).toHaveURL(/sel=step:open_report/);
+  const log = page.getByRole('region', { name: 'Log' });
+  await expect(log.locator('h3')).toContainText('step:open_report');
+  await expect(log.getByRole('gridcell', { name: 'open_report', exact: true }).first()).toBeVisible();
+  await expect(log.getByRole('gridcell', { name: 'read_sales', exact: true })).toHaveCount(0);
+  await expect(
+    page.getByRole('region', { name: 'Details' }).getByRole('heading', { name: 'open_report' }).first(),
+  ).toBeVisible();
+  await page.getByRole('region', { name: 'Timeline' }).getByRole('button', { name: 'read_sales' }).click();
+  await expect(page).toHaveURL(/sel=step:read_sales/);
+  await expect(page.locator('[data-step="read_sales"]')).toHaveAttribute('data-selected', 'true');
+  await page.keyboard.press('Escape');
+  await expect(page).not.toHaveURL(/sel=/);
+  const record = log.getByRole('row').filter({ hasText: 'step.done' }).filter({ hasText: 'close_report' });
+  await record.last().click();
+  await expect(page).toHaveURL(/sel=rec:/);
+  await expect(page.getByRole('heading', { name: /^Record \d+$/ })).toBeVisible();
+  await page.goBack();
+  await expect(page).not.toHaveURL(/sel=/);
+});
+
+test('11 a wait is explained, and its signal sent from there', async ({ inside: page, served }) => {
+  const id = await served.run(APPROVAL);
+  await page.goto(`${served.said.url}/e/${id}`);
+  await expect(page).toHaveURL(/sel=step:wait/);
+  await page.keyboard.press('e');
+  const side = page.getByRole('region', { name: 'Details' });
+  await side.getByRole('button', { name: 'Send the signal…' }).click();
+  const dialog = page.getByRole('dialog', { name: 'Send a signal' });
+  await expect(dialog.getByLabel('Name')).toHaveValue('go');
+  await expect(dialog.getByText(`petra signal ${id} go`)).toBeVisible();
+  await dialog.getByText('curl', { exact: true }).click();
+  await expect(dialog.getByText(/Bearer \$PETRA_TOKEN/)).toBeVisible();
+  await isAccessible(page);
+  await dialog.getByRole('button', { name: 'Send a signal' }).click();
+  await expect(page.locator('h1 + span')).toContainText('done');
+});
+
+test('12 run again from a step: an execution of its own, which says where it comes from', async ({
+  inside: page,
+  served,
+}) => {
+  const id = await served.run(APPROVAL);
+  await page.goto(`${served.said.url}/e/${id}?sel=step:count`);
+  await expect(page.locator('[data-step="count"]')).toHaveAttribute('data-selected', 'true');
+  await page.keyboard.press('r');
+  const dialog = page.getByRole('dialog', { name: 'Run again from here' });
+  await dialog.getByLabel('Reason').fill('once more');
+  await dialog.getByRole('button', { name: 'Run again from here' }).click();
+  await page.waitForURL((url) => !url.pathname.includes(id));
+  await page.getByRole('link', { name: 'origin' }).click();
+  await page.waitForURL(`**/e/${id}**`);
+});
+
+test('15 pause, resume, cancel', async ({ inside: page, served }) => {
+  const id = await served.run(APPROVAL);
+  await page.goto(`${served.said.url}/e/${id}`);
+  const state = page.locator('h1 + span');
+  await expect(state).toContainText('waiting');
+  await page.getByRole('button', { name: 'Pause…' }).click();
+  await page.getByRole('dialog').getByRole('button', { name: 'Pause' }).click();
+  await expect(state).toContainText('paused');
+  await page.getByRole('button', { name: 'Resume…' }).click();
+  await page.getByRole('dialog').getByRole('button', { name: 'Resume' }).click();
+  await expect(state).toContainText('waiting');
+  await expect(page.getByRole('dialog')).toHaveCount(0);
+  await page.keyboard.press('Shift+C');
+  const dialog = page.getByRole('dialog', { name: 'Cancel' });
+  await dialog.getByRole('button', { name: 'Cancel' }).click();
+  await expect(dialog.getByText('this is needed')).toBeVisible();
+  await dialog.getByLabel('Reason').fill('enough');
+  await dialog.getByRole('button', { name: 'Cancel' }).click();
+  await expect(state).toContainText('aborted');
+  await expect(page.getByRole('button', { name: 'Pause…' })).toHaveAttribute('aria-disabled', 'true');
+});
+
+test('16 the server is killed and comes back: it is said, then caught up, and nothing is there twice', async ({
+  page,
+}) => {
+  const served = new Served();
+  try {
+    await served.start();
+    const id = await served.run(APPROVAL);
+    await letIn(page, served);
+    await page.goto(`${served.said.url}/e/${id}?level=all`);
+    const line = page.getByTestId('connection');
+    await expect(line).toContainText('connected');
+    await expect(page).toHaveURL(/sel=/);
+    await page.keyboard.press('Escape');
+    await expect(page).not.toHaveURL(/sel=/);
+    await served.end('SIGKILL');
+    await expect(line).toContainText('offline');
+    await expect(page.locator('h1 + span')).toContainText('waiting');
+    await expect(page.getByRole('button', { name: 'Pause…' })).toHaveAttribute('aria-disabled', 'true');
+    await served.start();
+    await expect(line).toContainText('connected');
+    await served.call('POST', `/executions/${id}/signals/go`, {});
+    await expect(page.locator('h1 + span')).toContainText('done');
+    const total = Number(await page.getByRole('slider', { name: 'Record' }).getAttribute('aria-valuemax'));
+    const told = await served.call<{ version: number }>('GET', `/executions/${id}`);
+    expect(total).toBe(told.version);
+    await expect(page.getByRole('grid', { name: 'Records' })).toHaveAttribute(
+      'aria-rowcount',
+      String(total + 1),
+    );
+  } finally {
+    await served.close();
+  }
+});
+
+test('17 the net lens keeps the selection; the log is verified', async ({ inside: page, served }) => {
+  const id = await served.run(APPROVAL);
+  await page.goto(`${served.said.url}/e/${id}?sel=step:wait`);
+  await expect(page.locator('[data-step="wait"]')).toHaveAttribute('data-state', 'waiting');
+  await page.keyboard.press('n');
+  await expect(page).toHaveURL(/lens=net/);
+  await expect(page).toHaveURL(/sel=step:wait/);
+  await expect(page.getByTitle('wait.running')).toHaveAttribute('data-tokens', '1');
+  await page.keyboard.press('Shift+V');
+  await page.getByRole('dialog').getByRole('button', { name: 'Verify the log' }).click();
+  await expect(page.getByText('The log is as it was written')).toBeVisible();
+});
+
+test('an execution that there is not is a problem with a next move, and so is a page', async ({
+  inside: page,
+  served,
+}) => {
+  await page.goto(`${served.said.url}/e/never`);
+  await expect(page.getByRole('alert')).toContainText('unknown-execution');
+  await expect(page.getByRole('button', { name: 'Retry' })).toBeVisible();
+  await page.goto(`${served.said.url}/e/never/was/here`);
+  await expect(page.getByText('There is no such page')).toBeVisible();
+});

@@ -1,0 +1,169 @@
+/** A real server in a process of its own, and a browser that is let in. Whatever becomes of a flow, both end. */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { test as base, expect, type Page } from '@playwright/test';
+import { AxeBuilder } from './axe';
+
+const ROOT = join(import.meta.dirname, '../../..');
+const PETRA = process.env.PETRA || join(ROOT, '.venv/bin/petra');
+
+interface Said {
+  url: string;
+  login_url: string;
+  token: string;
+}
+
+export class Served {
+  readonly home = mkdtempSync(join(tmpdir(), 'petra-flow-'));
+  #process: ChildProcess | null = null;
+  port = 0;
+  said: Said = { url: '', login_url: '', token: '' };
+
+  async start(): Promise<void> {
+    this.port ||= await freePort();
+    const child = spawn(
+      PETRA,
+      ['serve', '--home', join(this.home, '.petra'), '--port', String(this.port), '-o', 'json'],
+      {
+        stdio: ['ignore', 'pipe', 'inherit'],
+        env: { ...process.env, NO_COLOR: '1' },
+      },
+    );
+    this.#process = child;
+    const lines = createInterface({ input: child.stdout! });
+    const line = await new Promise<string>((resolve, reject) => {
+      lines.once('line', resolve);
+      child.once('exit', (code) => reject(new Error(`petra serve ended with ${code}`)));
+    });
+    this.said = JSON.parse(line) as Said;
+  }
+
+  async end(signal: NodeJS.Signals = 'SIGKILL'): Promise<void> {
+    const child = this.#process;
+    if (!child || child.exitCode !== null || child.signalCode !== null) return;
+    const gone = new Promise((resolve) => child.once('exit', resolve));
+    child.kill(signal);
+    await gone;
+  }
+
+  async call<T>(method: string, path: string, body?: unknown): Promise<T> {
+    const answer = await fetch(`${this.said.url}/api/v1${path}`, {
+      method,
+      headers: {
+        Authorization: `Bearer ${this.said.token}`,
+        'Content-Type': 'application/json',
+        Prefer: 'wait=20',
+      },
+      body: body === undefined ? undefined : JSON.stringify(body),
+    });
+    if (!answer.ok) throw new Error(`${method} ${path}: ${answer.status} ${await answer.text()}`);
+    return (await answer.json()) as T;
+  }
+
+  /** Start a playbook; it has ended or rests when this is over. */
+  async run(text: string, workload: object = {}, labels: object = {}): Promise<string> {
+    const made = await this.call<{ id: string }>('POST', '/executions', {
+      playbook: { text },
+      workload,
+      labels,
+    });
+    return made.id;
+  }
+
+  async apply(text: string): Promise<void> {
+    await this.call('POST', '/playbooks', { text });
+  }
+
+  async close(): Promise<void> {
+    await this.end();
+    rmSync(this.home, { recursive: true, force: true });
+  }
+}
+
+function freePort(): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const probe = createServer();
+    probe.once('error', reject);
+    probe.listen(0, '127.0.0.1', () => {
+      const at = probe.address();
+      probe.close(() => resolve(typeof at === 'object' && at ? at.port : 0));
+    });
+  });
+}
+
+export function example(name: string): string {
+  return readFileSync(join(ROOT, 'examples', `${name}.yaml`), 'utf8');
+}
+
+interface Fixtures {
+  /** A page that is let in, on the list. */
+  inside: Page;
+}
+interface WorkerFixtures {
+  served: Served;
+}
+
+export const test = base.extend<Fixtures & { watched: undefined }, WorkerFixtures>({
+  served: [
+    // biome-ignore lint/correctness/noEmptyPattern: Playwright wants a pattern here
+    async ({}, use) => {
+      const served = new Served();
+      try {
+        await served.start();
+        await use(served);
+      } finally {
+        await served.close();
+      }
+    },
+    { scope: 'worker' },
+  ],
+  watched: [
+    async ({ page }, use) => {
+      const wrong: string[] = [];
+      page.on('pageerror', (error) => wrong.push(`error: ${error.message}`));
+      page.on('console', (message) => {
+        if (/Content Security Policy|violates/.test(message.text())) wrong.push(`policy: ${message.text()}`);
+      });
+      await use(undefined);
+      expect(wrong, 'the page breaks nowhere, and the policy is violated nowhere').toEqual([]);
+    },
+    { auto: true },
+  ],
+  inside: async ({ page, served }, use) => {
+    const code = await served.call<{ csrf: string }>('GET', '/me');
+    expect(code).toBeTruthy();
+    await letIn(page, served);
+    await use(page);
+  },
+});
+
+const kept = new WeakMap<Served, { value: string; at: string }>();
+
+/** Let a page in: the code that the server printed is used once, its cookie by all that come after. */
+export async function letIn(page: Page, served: Served): Promise<void> {
+  const known = kept.get(served);
+  const url = new URL(served.said.url);
+  if (known?.at === served.said.login_url) {
+    await page
+      .context()
+      .addCookies([{ name: 'petra_session', value: known.value, domain: url.hostname, path: '/' }]);
+    await page.goto(`${served.said.url}/executions`);
+    return;
+  }
+  await page.goto(served.said.login_url);
+  await page.waitForURL('**/executions');
+  const cookie = (await page.context().cookies()).find((one) => one.httpOnly);
+  if (cookie) kept.set(served, { value: cookie.value, at: served.said.login_url });
+}
+
+/** Nothing on the page that keeps somebody out. */
+export async function isAccessible(page: Page): Promise<void> {
+  const found = await AxeBuilder(page);
+  expect(found).toEqual([]);
+}
+
+export { expect };
