@@ -13,6 +13,7 @@ from petra.desk.schedules import Schedules
 from petra.desk.timetables import PREVIEWED_MAX, previewed
 from petra.playbook.documents import read_document
 from petra.playbook.schedule import Schedule
+from petra.server.describing import ALSO
 from petra.server.needs import needs
 from petra.server.problems import ProblemError
 from petra.server.resources.authoring import text_of
@@ -60,7 +61,7 @@ async def one(service: TheService, here: Here, name: FromPath[str]) -> Response[
     return Response(found, headers={"ETag": f'"{found["digest"]}"'})
 
 
-@put("/schedules/{name:str}", status_code=200, opt=needs(May.APPLY))
+@put("/schedules/{name:str}", status_code=200, opt=needs(May.APPLY) | {ALSO: (201,)})
 async def replaced(
     service: TheService,
     here: Here,
