@@ -76,6 +76,9 @@ soak: $(READY) ## 20,000 random paths, 20,000 nested fan-outs, 6,000 ordeals, ev
 	PETRA_KEYS=1000000 $(SOAK) tests/playbook/test_every_key.py tests/testing/test_every_key.py
 	PETRA_FATES=1 $(SOAK) tests/store/test_sqlite_faults.py
 
+fuzz: $(READY) ## 20,000 made-up requests and more against a server of its own; no answer may be a 5xx
+	NO_COLOR=1 $(BIN)/python scripts/fuzz_api.py --examples 180
+
 docs: $(READY) ## write the generated pages of docs/reference
 	$(BIN)/python scripts/generate_docs.py
 

@@ -159,7 +159,7 @@ _SECTIONS: Sequence[tuple[str, str, Structs]] = (
         " key combine, and its limits."),
         (
             model.Executor, model.ExecutorSpec, model.CtxKey, model.ExecutorPolicy, model.Defaults,
-            model.DefaultTimeouts, model.Results, model.Limits,
+            model.DefaultTimeouts, model.Results, model.Limits, model.NotifyRule,
         ),
     ),
 )  # fmt: skip

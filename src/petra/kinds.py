@@ -221,6 +221,65 @@ class Transfer(Fields, frozen=True):
     mapping: Annotated[Map | None, says("Target column to source column.")] = None
 
 
+class Price(Fields, frozen=True):
+    """What a model costs, for a million tokens each."""
+
+    input: Annotated[Number, says("A million tokens that are sent.")] = 0
+    output: Annotated[Number, says("A million tokens of answers.")] = 0
+
+
+class TokenBudget(Fields, frozen=True):
+    """What an execution may spend; the call is not made once that much is spent."""
+
+    spent: Annotated[Number, says("What is spent so far, as in `{{ ctx.spent }}`.")]
+    tokens: Annotated[Number | None, says("So many tokens, sent and answered.")] = None
+    cost: Annotated[Number | None, says("So much money, in the unit of `price`.")] = None
+
+
+class Llm(Fields, frozen=True):
+    """One answer of a language model, from an endpoint that speaks as OpenAI's chat completions do."""
+
+    endpoint: Annotated[Text, says("Where the API is, up to `/v1`.")]
+    model: Annotated[Text, says("The name of the model.")]
+    messages: Annotated[
+        Data, says("What is said: a text of the user, or a list of `{role, content}`.")
+    ]
+    system: Annotated[Text | None, says("What the model is told before all messages.")] = None
+    tools: Annotated[
+        Data, says("Tools that it may ask for: a list of `{name, description, parameters}`.")
+    ] = None
+    schema: Annotated[
+        Schema | None, says("JSON Schema of the answer, which is data then, and is checked.")
+    ] = None
+    options: Annotated[
+        Map | None, says("Further keys of the request: `temperature`, `max_tokens`, …")
+    ] = None
+    price: Annotated[Price | None, says("What tokens cost, to know what the call did.")] = None
+    budget: Annotated[TokenBudget | None, says("What the execution may spend.")] = None
+    auth: Annotated[Text | None, says("A name of the keychain.")] = None
+    headers: Annotated[Map | None, says("Headers of the request.")] = None
+    timeout: Annotated[Timeouts | Number | None, says("Time limits of the request.")] = None
+    verify: Annotated[Flag, says("Verify the server's certificate.")] = True
+    max_bytes: Annotated[Number | None, says("Largest answer that is read.")] = None
+
+
+class Mcp(Fields, frozen=True):
+    """Calls a tool of an MCP server: one at an address, or a command that is started for the call."""
+
+    tool: Annotated[Text, says("The name of the tool.")]
+    url: Annotated[Text | None, says("Where the server is (streamable HTTP).")] = None
+    command: Annotated[Text | None, says("The program that is the server (stdio).")] = None
+    argv: Annotated[Texts | None, says("Arguments of the program.")] = None
+    env: Annotated[Map | None, says("Environment variables of the program.")] = None
+    cwd: Annotated[Text | None, says("The folder it runs in.")] = None
+    arguments: Annotated[Map | None, says("What the tool is given.")] = None
+    auth: Annotated[Text | None, says("A name of the keychain, for `url`.")] = None
+    headers: Annotated[Map | None, says("Headers of the requests, for `url`.")] = None
+    timeout: Annotated[Timeouts | Number | None, says("Time limits of the call.")] = None
+    verify: Annotated[Flag, says("Verify the server's certificate.")] = True
+    max_bytes: Annotated[Number | None, says("Largest answer that is read.")] = None
+
+
 class SubPlaybook(Fields, frozen=True):
     """Runs another playbook as an execution of its own (S16)."""
 
@@ -326,6 +385,8 @@ _KNOWN: dict[str, type[Fields]] = {
     "shell": Shell,
     "artifact": Artifact,
     "transfer": Transfer,
+    "llm": Llm,
+    "mcp": Mcp,
     "playbook": SubPlaybook,
     "human": Human,
     "wait": Wait,
@@ -364,10 +425,14 @@ class PythonEnvironment(Fields, frozen=True):
 class Knobs(Fields, frozen=True):
     """Settings of tasks that may stand in any `spec` and are overlaid from outside in (S5)."""
 
-    timeout: Annotated[Timeouts | Number | None, says("http: time limits of the request.")] = None
+    timeout: Annotated[
+        Timeouts | Number | None, says("http, llm, mcp: time limits of the request.")
+    ] = None
     follow_redirects: Annotated[Flag | None, says("http: follow redirects.")] = None
-    verify: Annotated[Flag | None, says("http: verify the server's certificate.")] = None
-    max_bytes: Annotated[Number | None, says("http, shell: largest answer that is read.")] = None
+    verify: Annotated[Flag | None, says("http, llm, mcp: verify the server's certificate.")] = None
+    max_bytes: Annotated[
+        Number | None, says("http, llm, mcp, shell: largest answer that is read.")
+    ] = None
     max_rows: Annotated[Number | None, says("SQL: more rows than this are an error.")] = None
     isolation: Annotated[
         Literal["thread", "process"] | None, says("python: where the code runs.")

@@ -77,6 +77,7 @@ _SECTIONS = MappingProxyType(
             "prune": "Remove executions that ended long ago.",
         },
         "Look after a home or a server": {
+            "notifications": "What people and systems are told: list it, try it again.",
             "secret": "Credentials for playbooks, sealed in the home.",
             "user": "Users and service accounts of a server.",
             "token": "API tokens of a server.",

@@ -18,6 +18,7 @@ from petra.server.needs import admit
 from petra.server.problems import told
 from petra.server.resources import (
     accounts,
+    act_links,
     acts,
     authoring,
     branches,
@@ -30,6 +31,7 @@ from petra.server.resources import (
     iterations,
     listening,
     moments,
+    notifications,
     objects,
     oidc,
     operations,
@@ -67,6 +69,7 @@ _RESOURCES = (
     writes,
     iterations,
     moments,
+    notifications,
     comparing,
     acts,
     operations,
@@ -90,6 +93,7 @@ def build(service: Service) -> Litestar:
             *watching.routes(service.prefix, service.base),
             oidc.routes(service.prefix),
             docs.router(service.prefix),
+            *act_links.routes(service.prefix),
             *pages.routes(service.prefix),
             *(module.router(service.base) for module in _RESOURCES),
         ],

@@ -93,7 +93,7 @@ class HttpTool:
                 await response.aclose()
         except (httpx2.HTTPError, httpx2.InvalidURL, httpx2.StreamError) as error:
             where = _shown(request) if request is not None else fields.url
-            raise _unanswered(where, error) from error
+            raise unanswered(where, error) from error
         return _judged(request, response, content, context)
 
     async def close(self) -> None:
@@ -105,7 +105,7 @@ class HttpTool:
     def _client(self, *, verify: bool) -> httpx2.AsyncClient:
         found = self._clients.get(verify)
         if found is None:
-            tls, gate = _tls(verify=verify), self._settings.refuse_private
+            tls, gate = tls_context(verify=verify), self._settings.refuse_private
 
             def connection() -> httpx2.AsyncBaseTransport:
                 if gate:
@@ -122,7 +122,8 @@ class HttpTool:
 
 
 @lru_cache
-def _tls(*, verify: bool) -> ssl.SSLContext:
+def tls_context(*, verify: bool) -> ssl.SSLContext:
+    """Return how connections are secured."""
     # Reading all the roots takes 20 ms, so it is done once.
     return httpx2.create_ssl_context(verify=verify, trust_env=False)
 
@@ -281,7 +282,7 @@ def _judged(
 ) -> Outcome:
     status = response.status_code
     if status >= 400:
-        kind = _KINDS.get(status, "client_error" if status < 500 else "server_error")
+        kind = kind_of_status(status)
         # Scrubbed before it is cut: half a secret would not be recognised.
         text = context.scrub(content[:_LOOKED_AT].decode("utf-8", "replace"))[:DETAILS_MAX]
         said = _first(text)
@@ -335,7 +336,13 @@ def _retry_after(response: httpx2.Response) -> float | None:
         return None
 
 
-def _unanswered(where: str, error: Exception) -> ToolError:
+def kind_of_status(status: int) -> ErrorKind:
+    """Return the kind of error that a status of 400 or more is."""
+    return _KINDS.get(status, "client_error" if status < 500 else "server_error")
+
+
+def unanswered(where: str, error: Exception) -> ToolError:
+    """Return the error of a request that got no answer."""
     text = str(error) or type(error).__name__
     kind: ErrorKind = "connection"
     match error:

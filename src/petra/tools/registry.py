@@ -36,6 +36,8 @@ BUILT_IN: Final = MappingProxyType(
         "shell": "petra.tools.shell:ShellTool",
         "artifact": "petra.tools.artifact:ArtifactTool",
         "transfer": "petra.tools.transfer:TransferTool",
+        "llm": "petra.tools.llm:LlmTool",
+        "mcp": "petra.tools.mcp:McpTool",
     }
 )
 """Where the built-in tools are."""

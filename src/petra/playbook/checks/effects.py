@@ -101,6 +101,10 @@ class _Effects:
             put = given.get("action") == "put"
             idle = ("ref",) if put else ("value", "schema_hint")
             self._idle(path, idle, f"it is for 'action: {'get' if put else 'put'}'")
+        if task.kind == "mcp":
+            far = given.get("url") is not None
+            others = ("argv", "env", "cwd") if far else ("auth", "headers", "verify")
+            self._idle(path, others, f"it is for '{'command' if far else 'url'}'")
         if task.kind == "transfer":
             self._end((*path, "source"), given.get("source"), _SOURCES)
             self._end((*path, "target"), given.get("target"), _TARGETS)

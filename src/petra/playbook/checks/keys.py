@@ -30,6 +30,8 @@ RESULT_FIELDS: Mapping[str, tuple[str, ...]] = MappingProxyType(
         "duckdb": _ROWS,
         "shell": ("stdout", "stderr", "exit_code"),
         "transfer": ("count", "chunks"),
+        "llm": ("text", "data", "tool_calls", "message", "finish", "model", "usage", "cost"),
+        "mcp": ("text", "data", "content"),
         "human": ("action", "data", "actor"),
         "wait": ("which", "payload"),
     }

@@ -23,6 +23,7 @@ _ONE_OF: Mapping[str, tuple[str, ...]] = MappingProxyType(
         "postgres": ("command", "file", "copy"),
         "sqlite": ("command", "file"),
         "duckdb": ("command", "file"),
+        "mcp": ("url", "command"),
         "wait": ("for_s", "until", "signal", "any_of"),
     }
 )
@@ -43,6 +44,7 @@ def check_tasks(document: Document) -> None:
         for index, task in enumerate(tasks):
             _task(document, (*path, index), task)
             _retries(document, (*path, index), task)
+            _budget(document, (*path, index), task)
             if task.policy is not None:
                 _rules(document, (*path, index, "spec", "policy", "rules"), task.policy.rules)
             if task.kind in SERVER_KINDS and len(tasks) > 1:
@@ -168,6 +170,12 @@ def _task(document: Document, path: Path, task: Task) -> None:
                     _human(document, (*place, "human"), item["human"])
     if task.kind == "human":
         _human(document, path, given)
+
+
+def _budget(document: Document, path: Path, task: Task) -> None:
+    budget = task.fields.get("budget") if task.kind == "llm" else None
+    if isinstance(budget, dict):
+        _exactly_one(document, (*path, "budget"), budget, ("tokens", "cost"), "a budget")
 
 
 def _bodies(document: Document, path: Path, given: Mapping[str, Any]) -> None:

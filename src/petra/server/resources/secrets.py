@@ -11,6 +11,7 @@ from litestar.params import FromPath, JSONBody
 from petra.accounts.safe import Safe, StoredSecret
 from petra.desk.principal import May
 from petra.keychain import KeychainError
+from petra.server.describing import ALSO
 from petra.server.needs import Where, needs
 from petra.server.problems import ProblemError
 from petra.server.service import Here, Service, TheService
@@ -69,7 +70,7 @@ async def add(service: TheService, here: Here, data: JSONBody[NamedSecret]) -> S
     return _item(made)
 
 
-@put("/secrets/{name:str}", status_code=200, opt=_ADMIN)
+@put("/secrets/{name:str}", status_code=200, opt=_ADMIN | {ALSO: (201,)})
 async def store(
     service: TheService, here: Here, name: FromPath[str], data: JSONBody[NewSecret]
 ) -> Response[SecretItem]:

@@ -1,0 +1,108 @@
+"""``petra notifications``: what people and systems were told, what waits to be sent, what was given up."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote, urlencode
+
+import click
+
+from petra.cli.calling import server_option, there
+from petra.cli.home import writing
+from petra.cli.output import as_json, print_json, tell
+from petra.cli.place import folder_option, store_of
+from petra.cli.verbs import Verbs
+from petra.clock import SystemClock
+from petra.notify.listing import again, found, notification_data
+from petra.store.base import Store
+from petra.store.rows import NotificationFilter
+
+Body = dict[str, Any]
+STATES = ("waiting", "sent", "given_up", "needless")
+
+
+@click.group("notifications", cls=Verbs)
+def command() -> None:
+    """What people and systems are told."""
+
+
+@command.command("list")
+@click.option("--status", type=click.Choice(STATES), help="Only those.")
+@click.option("--channel", help="Only those of a channel.")
+@click.option("--execution", help="Only those of an execution.")
+@click.option("--limit", type=click.IntRange(1, 500), default=50, show_default=True)
+@server_option
+@folder_option
+@as_json
+def list_(
+    status: str | None,
+    channel: str | None,
+    execution: str | None,
+    limit: int,
+    *,
+    server: str | None,
+    home: Path,
+    output: str,
+) -> None:
+    """List notifications, the latest first."""
+    about = {"channel": channel, "execution": execution}
+
+    async def here() -> Body:
+        async with store_of(home) as store:
+            page = await store.notifications.notifications(
+                NotificationFilter(state=status, **about), limit=limit
+            )
+            return {"items": [notification_data(row) for row in page.rows]}
+
+    given = {key: one for key, one in {**about, "status": status}.items() if one}
+    asked = urlencode({**given, "limit": limit})
+    far = there(home, server, "GET", f"/notifications?{asked}", None) if server else here()
+    items = asyncio.run(far)["items"]
+    if output == "json":
+        print_json(items)
+        return
+    for one in items:
+        tell(_line(one))
+    if not items:
+        tell("nobody was told anything; 'executor.spec.notify' and notify.yaml say who is")
+
+
+def _line(one: Body) -> str:
+    to = f"{one['channel']}/{one['person']}" if one["person"] else one["channel"]
+    why = f"  ({one['error']})" if one["error"] else ""
+    return f"{one['id']}  {one['created']}  {one['state']:<8}  {to}  {one['title']}{why}"
+
+
+@command.command("show")
+@click.argument("notification")
+@server_option
+@folder_option
+def show(notification: str, *, server: str | None, home: Path) -> None:
+    """Show a notification, as JSON."""
+
+    async def here() -> Body:
+        async with store_of(home) as store:
+            return notification_data(await found(store, notification))
+
+    path = f"/notifications/{quote(notification, safe='')}"
+    print_json(asyncio.run(there(home, server, "GET", path, None) if server else here()))
+
+
+@command.command("retry")
+@click.argument("notification")
+@server_option
+@folder_option
+def retry(notification: str, *, server: str | None, home: Path) -> None:
+    """Try to send a notification again, with all its tries before it."""
+
+    async def here(store: Store) -> Any:
+        await again(store, notification, SystemClock().now())
+
+    async def far() -> Any:
+        path = f"/notifications/{quote(notification, safe='')}/retry"
+        return await there(home, server, "POST", path, {})
+
+    asyncio.run(far() if server else writing(home, here, far))
+    tell(f"{notification} is tried again by whoever serves this home")
