@@ -12,6 +12,7 @@ import zipfile
 from pathlib import Path
 
 import pytest
+from hatch_ui import UiHook
 
 pytestmark = pytest.mark.slow
 
@@ -64,11 +65,24 @@ def test_the_archives_hold_the_product_and_nothing_else(built: Path) -> None:
     assert {name.partition("/")[0].partition("-")[0] for name in names} == {"petra"}
     assert any(name.endswith("py.typed") for name in names)
     assert any(name.endswith("LICENSE") for name in names)
+    assert "petra/server/ui/index.html" in names
+    assert any(name.startswith("petra/server/ui/assets/") for name in names)
     assert not [name for name in names if "__pycache__" in name]
     with tarfile.open(source) as archive:
         inside = {name.partition("/")[2].partition("/")[0] for name in archive.getnames()}
     assert {"src", "tests", "LICENSE", "README.md", "pyproject.toml"} <= inside
     assert not inside & {".venv", ".petra", "dist", ".git"}
+
+
+def test_a_wheel_without_the_web_ui_is_refused_and_work_on_it_is_not(tmp_path: Path) -> None:
+    hook = UiHook(str(tmp_path), {}, None, None, "", "wheel")  # type: ignore[arg-type]
+    with pytest.raises(RuntimeError, match="make ui"):
+        hook.initialize("standard", {})
+    hook.initialize("editable", {})
+    index = tmp_path / "src/petra/server/ui/index.html"
+    index.parent.mkdir(parents=True)
+    index.write_text("<!doctype html>")
+    hook.initialize("standard", {})
 
 
 def test_a_first_playbook_runs_and_what_is_missing_is_named(empty: Path, tmp_path: Path) -> None:

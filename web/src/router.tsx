@@ -106,6 +106,12 @@ const editor = createRoute({
   component: lazyRouteComponent(() => import('./features/editor/EditorPage'), 'Page'),
 });
 
+const schedules = createRoute({
+  getParentRoute: () => inside,
+  path: '/schedules',
+  component: lazyRouteComponent(() => import('./features/schedules/SchedulesPage'), 'Page'),
+});
+
 const workers = createRoute({
   getParentRoute: () => inside,
   path: '/workers',
@@ -121,7 +127,18 @@ const system = createRoute({
 
 const tree = root.addChildren([
   login,
-  inside.addChildren([home, executions, execution, playbooks, playbook, editor, inbox, workers, system]),
+  inside.addChildren([
+    home,
+    executions,
+    execution,
+    playbooks,
+    playbook,
+    editor,
+    inbox,
+    schedules,
+    workers,
+    system,
+  ]),
 ]);
 
 export const router = createRouter({

@@ -7,6 +7,8 @@ import os
 import secrets
 import signal
 import socket
+from collections import deque
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -30,12 +32,13 @@ TOKEN = "PETRA_TOKEN"  # noqa: S105 - the name of a variable
 @click.command("worker")
 @click.option(
     "--server",
-    "url",
+    "urls",
     required=True,
+    multiple=True,
     envvar="PETRA_SERVER",
     show_envvar=True,
     metavar="URL",
-    help="The server to work for.",
+    help="The server to work for; of several on one database, the next one where one does not answer.",
 )
 @click.option("--pool", default="default", show_default=True, help="Whose runs to do.")
 @click.option(
@@ -61,7 +64,7 @@ TOKEN = "PETRA_TOKEN"  # noqa: S105 - the name of a variable
 )
 @click.option("--refuse-private", is_flag=True, help="Let http reach public addresses only.")
 def command(
-    url: str,
+    urls: tuple[str, ...],
     pool: str,
     slots: int,
     *,
@@ -80,7 +83,8 @@ def command(
         from petra.worker.remote import socket_address  # noqa: PLC0415 - for workers only
     except ModuleNotFoundError as error:
         raise UsageError(f"{error.name} is missing; install petra[worker]") from None
-    socket_address(url)
+    for url in urls:
+        socket_address(url)
     set_up_logging("WARNING")
     offer = Offer(
         name=name or f"{socket.gethostname()}-{os.getpid()}",
@@ -90,27 +94,31 @@ def command(
         session=secrets.token_hex(16),
     )
     event_loop.run(
-        _work(url, _token(token_file), offer, credentials, refuse_private=refuse_private)
+        _work(urls, _token(token_file), offer, credentials, refuse_private=refuse_private)
     )
 
 
 async def _work(
-    url: str, token: str, offer: Offer, credentials: Path | None, *, refuse_private: bool
+    urls: Sequence[str], token: str, offer: Offer, credentials: Path | None, *, refuse_private: bool
 ) -> None:
     from petra.worker.remote import connected  # noqa: PLC0415
     from petra.worker.server_objects import ServerObjects  # noqa: PLC0415
 
-    objects, refused, away = ServerObjects(url, token), list[ClosedError](), False
+    servers = deque(urls)
+    objects, refused, away = ServerObjects(urls[0], token), list[ClosedError](), False
 
     async def connect() -> Socket:
         nonlocal away
+        url = servers[0]
         try:
             found = await connected(url, token)
+            objects.move(url)
             await _learned(objects, found)
         except ClosedError as error:
             refused.append(error)
             raise
         except LostError as error:
+            servers.rotate(-1)
             if not away:
                 tell(f"{error}; trying again", err=True)
             away = True

@@ -2,6 +2,8 @@
 
 Rule 1: a heartbeat prolongs a lease. Without one it runs out, and the kernel decides about redelivery.
 Rule 2: a worker that comes back on another connection keeps what it names; what it does not name never reached it.
+What it had from another engine of the same store goes on too: whoever takes the shard over adopts it, and its reports wait
+for that. Who does not within ``patience_s`` never will, and it is cancelled.
 Rule 3: a run that was lost with a worker process may have killed it: it is handed out again to a worker that has nothing
 else, where the pool has such.
 Rule 4: what workers have is memory, not truth: after a restart every assignment that is out is handed out
@@ -11,6 +13,7 @@ anew, and late reports of old deliveries are rejected by the kernel.
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable
 
 from petra.clock import Clock
 from petra.engine.backlog import Backlog
@@ -29,7 +32,9 @@ from petra.wire import Iteration, frames
 class Custody:
     """Ends leases: the work is done, or nobody wants it, or its worker is gone."""
 
-    def __init__(self, clock: Clock, inbox: Inbox, backlog: Backlog, lease_s: float) -> None:
+    def __init__(
+        self, clock: Clock, inbox: Inbox, backlog: Backlog, lease_s: float, patience_s: float = 0.0
+    ) -> None:  # fmt: skip
         self.roster = Roster(clock)
         self.leases = Leases()
         self.offers = Offers(self.leases, backlog)
@@ -37,6 +42,9 @@ class Custody:
         self._inbox = inbox
         self._clock = clock
         self.lease_s = lease_s
+        self._patience_s = patience_s
+        self.found_again: Callable[[Link], None] = lambda _: None
+        """Told of a worker that has a run which we adopted after it came."""
         self.lost = 0
         """Leases that ended without a report, since the engine began."""
 
@@ -74,6 +82,12 @@ class Custody:
     def adopt(self, row: PendingRow) -> None:
         """Take over a run that a worker elsewhere had from an engine that is gone: it is its own until its lease runs out."""
         self.leases.adopt(row, self.until())
+        for worker in self.roster.workers.values():
+            if row.lease in worker.awaited:
+                del worker.awaited[row.lease]
+                if self._may_go_on(row.lease, worker):
+                    self._goes_on(self.leases[row.lease], worker)
+                    self.found_again(worker.link)
 
     def until(self) -> float:
         """Return when a lease runs out that is given or prolonged now."""
@@ -96,9 +110,25 @@ class Custody:
             self._goes_on(self.leases[lease_id], worker)
         if hello.session:
             self._back(worker)
+        if self._patience_s and hello.session:
+            waited = [lease for lease in lost if self._is_elsewhere(lease)]
+            worker.awaited = dict.fromkeys(waited, self._clock.monotonic() + self._patience_s)
+        self._cancel(worker, [lease for lease in lost if lease not in worker.awaited])
+
+    def _is_elsewhere(self, lease_id: str) -> bool:
+        """Tell whether another engine may have given a lease: we know nothing of it."""
+        mint = self.leases.mint
+        return (
+            lease_id not in self.leases
+            and not mint.gave(lease_id)
+            and mint.was_for(lease_id) is None
+        )
+
+    def _cancel(self, worker: WorkerSeen, lost: list[str]) -> None:
+        """Have a worker stop what is not its own any more; what it reports of it is taken from it and forgotten."""
         if lost:
-            worker.claimed = frozenset(lost)
-            link.send(frames.CancelRuns(leases=lost, reason="the lease has run out"))
+            worker.claimed |= frozenset(lost)
+            worker.link.send(frames.CancelRuns(leases=lost, reason="the lease has run out"))
 
     def _may_go_on(self, lease_id: str, worker: WorkerSeen) -> bool:
         """Tell whether a lease is known, and of what a worker may do."""
@@ -162,6 +192,11 @@ class Custody:
     def sweep(self) -> None:
         """Take back the leases that have run out."""
         now = self._clock.monotonic()
+        for worker in self.roster.workers.values() if self._patience_s else ():
+            over = [lease for lease, until in worker.awaited.items() if until <= now]
+            for lease_id in over:
+                del worker.awaited[lease_id]
+            self._cancel(worker, over)
         kept = self.roster.kept
         for lease in [lease for lease in self.leases.unreported() if lease.expires <= now]:
             worker = lease.worker

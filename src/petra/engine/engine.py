@@ -68,6 +68,7 @@ from petra.engine.submissions import (
     of_time,
 )
 from petra.engine.wakes import Wakes
+from petra.engine.workers import Link
 from petra.kernel import Program
 from petra.kernel import commands as c
 from petra.kernel.timetable import Keeps
@@ -111,8 +112,7 @@ class Engine:
         ``handed_back`` says that the last one closed in order, so that no delivery was lost. An engine with
         a ``holder``, a name that no other one has, shares the store with others. ``secrets`` has what workers may ask for.
         """
-        self._handed_back = handed_back
-        self.scope = scope or Scope()
+        self._handed_back, self.scope = handed_back, scope or Scope()
         self.store = store
         self.clock: Clock = clock or SystemClock()
         self.life = Life(self.clock, self._stopped)
@@ -120,7 +120,7 @@ class Engine:
         self.cache = Cache(store, owns=self.shards.owns)
         self._inbox, self._awaited = Inbox(), AwaitedAnswers()
         backlog = Backlog(store, self.shards, self.scope)
-        self.custody = Custody(self.clock, self._inbox, backlog, lease_s)
+        self.custody = Custody(self.clock, self._inbox, backlog, lease_s, self.shards.take_over_s)
         reports = ReportIntake(self.custody, self._inbox)
         self._dispatcher = Dispatcher(
             store, self.custody, reports, cache=self.cache, clock=self.clock, shards=self.shards, life=self.life,
@@ -164,6 +164,7 @@ class Engine:
             dispatcher=self._dispatcher, keychains=self.keychains, feed=self.feed, logs=self.logs, retries=self.retries,
             giving=Giving(secrets, self.custody.leases, self.cache),
         )  # fmt: skip
+        self.custody.found_again = self._know_again
         self._deciding: asyncio.Task[None] | None = None
 
     # Life
@@ -220,6 +221,9 @@ class Engine:
     def offers(self) -> Offers:
         """What waits for workers."""
         return self.custody.offers
+
+    def _know_again(self, link: Link) -> None:
+        self.life.errand("know again", self._dispatcher.know_again(link))
 
     # Asking
 

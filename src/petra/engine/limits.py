@@ -71,6 +71,7 @@ RECOVER_MAX = 100
 
 # Sharing a store
 SHARD_LEASE_S = 10.0
+TAKE_OVER = 3
 LEAVE_S = 30.0
 ANSWER_POLL_S = 1.0
 FOLLOW_S = 0.25
@@ -251,6 +252,12 @@ LIMITS = (
         SHARD_LEASE_S,
         "seconds",
         "an engine that did not renew its shards loses them to whoever claims them",
+    ),
+    Limit(
+        "TAKE_OVER",
+        TAKE_OVER,
+        "leases of a shard",
+        "what a worker says it had from another engine, and nobody here took over by then, is cancelled",
     ),
     Limit(
         "LEAVE_S",

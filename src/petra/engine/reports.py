@@ -31,6 +31,8 @@ class ReportIntake:
         Raises:
             BreachError: the lease is, or was, for something else; or it makes up leases.
         """
+        if report.lease in self._workers[link].awaited:
+            return  # the worker repeats it: by then somebody acts for its execution
         if self._is_recorded(link, report):
             self._inbox.push(of_report(link, report, self.holds))
         else:

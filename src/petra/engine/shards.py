@@ -15,7 +15,7 @@ from collections.abc import Collection, Mapping
 from typing import Protocol
 
 from petra.clock import Clock, doze
-from petra.engine.limits import LEAVE_S, SHARD_LEASE_S
+from petra.engine.limits import LEAVE_S, SHARD_LEASE_S, TAKE_OVER
 from petra.store.base import Store
 from petra.store.errors import UnavailableError, UncertainError
 from petra.store.rows import SHARDS, Batch, shard_of
@@ -77,6 +77,11 @@ class Shards:
             return True
         shard = shard_of(execution)
         return shard in self.epochs and shard not in self._leaving
+
+    @property
+    def take_over_s(self) -> float:
+        """In how many seconds the shards of an engine that died are somebody else's; 0 for an engine that is alone."""
+        return 0.0 if self.epochs is None else TAKE_OVER * self._lease_s
 
     @property
     def sure(self) -> bool:

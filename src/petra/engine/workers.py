@@ -104,6 +104,8 @@ class WorkerSeen:
     """Executions that it has had runs of."""
     claimed: frozenset[str] = frozenset()
     """Leases of engines that are gone, as it said: what it reports under them is taken from it and forgotten."""
+    awaited: dict[str, float] = field(default_factory=dict)
+    """Leases that another engine gave it, as it said, and until when we wait to become the one that acts for their runs."""
     strange: int = 0
     """Reports under leases that nobody knows."""
     drains: bool = False

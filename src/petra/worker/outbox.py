@@ -1,4 +1,4 @@
-"""Reports on their way: sent in batches, repeated on every new connection until acknowledged.
+"""Reports on their way: sent in batches, repeated on every new connection, and after a while, until acknowledged.
 
 What a lease came to may be reported in several parts; each is kept, repeated and acknowledged by its number. A frame
 has at most ``FRAME_BYTES`` of them, or one.
@@ -35,6 +35,10 @@ class Outbox:
 
     def __contains__(self, lease: object) -> bool:
         return lease in self._kept
+
+    def unacknowledged(self) -> set[tuple[str, int]]:
+        """Return what the server has not said that it has, by lease and part."""
+        return {(lease, part) for lease, parts in self._kept.items() for part in parts}
 
     def put(self, report: RunReport) -> None:
         """Take a part; ``flush`` sends it with its neighbours."""

@@ -28,6 +28,10 @@ _LATER: Final = frozenset(
 """Answers after which one asks again: it does not know our lease yet, or is not there."""
 
 
+def _address(url: str) -> str:
+    return f"{url.rstrip('/')}/api/v1/objects"
+
+
 class ServerObjects:
     """The objects of a server, for one of its workers."""
 
@@ -35,10 +39,14 @@ class ServerObjects:
         self.name = "local"
         """What the server calls its store; known once ``learn`` has asked."""
         self._http = httpx2.AsyncClient(
-            base_url=f"{url.rstrip('/')}/api/v1/objects",
+            base_url=_address(url),
             headers={"Authorization": f"Bearer {token}"},
             timeout=httpx2.Timeout(60, connect=10),
         )
+
+    def move(self, url: str) -> None:
+        """Ask another server of the same store from now on."""
+        self._http.base_url = _address(url)
 
     async def learn(self) -> None:
         """Ask what the server calls its store."""

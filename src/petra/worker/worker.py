@@ -46,6 +46,9 @@ Connect = Callable[[], Awaitable[Transport]]
 
 RECONNECT_FIRST_S: Final = 0.5
 RECONNECT_MOST_S: Final = 30.0
+REPEAT_FIRST_S: Final = 5.0
+REPEAT_MOST_S: Final = 60.0
+"""Seconds after which a report that is not acknowledged is sent again on the same connection."""
 _UNACKNOWLEDGED_PER_SLOT: Final = 4
 STUCK_S: Final = 3.0
 """Seconds that a thread whose task was given up gets to come back; then the worker drains, and is replaced."""
@@ -113,6 +116,7 @@ class Worker:
         self._checks: set[asyncio.Task[None]] = set()
         self._owed = 0
         self._flushing = False
+        self._repeats = False
         self._draining = False
         self._given_up: list[str] = []
         self._over = asyncio.Event()
@@ -196,6 +200,24 @@ class Worker:
         while True:
             for frame in await transport.receive():
                 self._take(frame)
+
+    def _repeat_later(self, wait_s: float = REPEAT_FIRST_S) -> None:
+        """Send reports again that are not acknowledged for so long, each time later: a server may only now act for them."""
+        if not self.offer.session or self._repeats or not len(self._outbox):
+            return  # one beside its engine has that engine, or nothing
+        self._repeats = True
+        held = self._outbox.unacknowledged()
+
+        def again() -> None:
+            self._repeats = False
+            if self._over.is_set():
+                return
+            late = held & self._outbox.unacknowledged()
+            if late:
+                self._outbox.repeat(dict.fromkeys(lease for lease, _ in late))
+            self._repeat_later(min(2 * wait_s, REPEAT_MOST_S) if late else REPEAT_FIRST_S)
+
+        self._clock.call_later(wait_s, again)
 
     def _free(self) -> int:
         waiting = sum(map(len, self._held_back()))
@@ -441,6 +463,7 @@ class Worker:
     def _flush(self) -> None:
         self._flushing = False
         self._logs.flush()  # what a run said comes before what it came to
+        self._repeat_later()
         if self._draining:
             self._outbox.flush()
             self._leave_if_done()

@@ -32,6 +32,8 @@ export const keys = {
   source: (path: string) => ['source', path] as const,
   versions: (path: string) => ['playbook', path, 'versions'] as const,
   heat: (path: string) => ['playbook', path, 'heat'] as const,
+  schedules: ['schedules'] as const,
+  preview: (name: string) => ['schedules', name, 'preview'] as const,
   workers: ['workers'] as const,
   pools: ['pools'] as const,
   stats: ['stats'] as const,

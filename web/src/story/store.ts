@@ -2,7 +2,7 @@
  * The story of an execution, a counter-example, a simulation or a test: folded here, so that a drag of the scrubber asks
  * nobody. It knows no rule of the kernel: the marking is the sum of what the records say they moved.
  */
-import { type Frames, type Mark, markOf, type Place, placeOf } from './frames';
+import { FAILS, type Frames, type Mark, markOf, type Place, placeOf } from './frames';
 
 const EVERY = 256;
 
@@ -11,6 +11,8 @@ export interface StepFacts {
   done: number;
   failed: number;
   retries: number;
+  /** Records in which iterations of it failed. */
+  parts: number;
   /** Runs under way, and tokens that wait before it. */
   active: number;
   ready: number;
@@ -36,6 +38,7 @@ interface Tally {
   done: number[];
   failed: number[];
   retries: number[];
+  parts: number[];
   lastFailed: boolean[];
 }
 
@@ -161,7 +164,7 @@ export class StoryStore {
   #count(step: string, seq: number, type: string): void {
     let tally = this.#tallies.get(step);
     if (!tally) {
-      tally = { seqs: [], started: [], done: [], failed: [], retries: [], lastFailed: [] };
+      tally = { seqs: [], started: [], done: [], failed: [], retries: [], parts: [], lastFailed: [] };
       this.#tallies.set(step, tally);
     }
     const before = tally.seqs.length - 1;
@@ -171,6 +174,8 @@ export class StoryStore {
     tally.done.push((tally.done[before] ?? 0) + (ended === 'done' ? 1 : 0));
     tally.failed.push((tally.failed[before] ?? 0) + (ended === 'failed' ? 1 : 0));
     tally.retries.push((tally.retries[before] ?? 0) + (TRIES.has(type) ? 1 : 0));
+    const isPart = type !== 'step.failed' && ((this.flag[seq - 1] ?? 0) & FAILS) !== 0;
+    tally.parts.push((tally.parts[before] ?? 0) + (isPart ? 1 : 0));
     const was = tally.lastFailed[before] ?? false;
     tally.lastFailed.push(ended === 'failed' ? true : ended === 'done' ? false : was);
   }
@@ -257,6 +262,7 @@ export class StoryStore {
       done: tally?.done[at] ?? 0,
       failed: tally?.failed[at] ?? 0,
       retries: tally?.retries[at] ?? 0,
+      parts: tally?.parts[at] ?? 0,
       active,
       ready,
       last: tally?.seqs[at] ?? 0,

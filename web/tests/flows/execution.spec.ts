@@ -92,8 +92,8 @@ test('8 the selection is one: graph, timeline, log and details follow each other
   await expect(page.locator('[data-step="read_sales"]')).toHaveAttribute('data-selected', 'true');
   await page.keyboard.press('Escape');
   await expect(page).not.toHaveURL(/sel=/);
-  const record = log.getByRole('row').filter({ hasText: 'step.done' }).filter({ hasText: 'open_report' });
-  await record.click();
+  const record = log.getByRole('row').filter({ hasText: 'step.done' }).filter({ hasText: 'close_report' });
+  await record.last().click();
   await expect(page).toHaveURL(/sel=rec:/);
   await expect(page.getByRole('heading', { name: /^Record \d+$/ })).toBeVisible();
   await page.goBack();
@@ -144,6 +144,7 @@ test('15 pause, resume, cancel', async ({ inside: page, served }) => {
   await page.getByRole('button', { name: 'Resume…' }).click();
   await page.getByRole('dialog').getByRole('button', { name: 'Resume' }).click();
   await expect(state).toContainText('waiting');
+  await expect(page.getByRole('dialog')).toHaveCount(0);
   await page.keyboard.press('Shift+C');
   const dialog = page.getByRole('dialog', { name: 'Cancel' });
   await dialog.getByRole('button', { name: 'Cancel' }).click();
@@ -165,7 +166,9 @@ test('16 the server is killed and comes back: it is said, then caught up, and no
     await page.goto(`${served.said.url}/e/${id}?level=all`);
     const line = page.getByTestId('connection');
     await expect(line).toContainText('connected');
+    await expect(page).toHaveURL(/sel=/);
     await page.keyboard.press('Escape');
+    await expect(page).not.toHaveURL(/sel=/);
     await served.end('SIGKILL');
     await expect(line).toContainText('offline');
     await expect(page.locator('h1 + span')).toContainText('waiting');

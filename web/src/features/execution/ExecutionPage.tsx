@@ -67,9 +67,12 @@ function Shown({ id, head, story, edition }: ShownProps) {
     [navigate, id],
   );
   const sel = useMemo(() => selOf(search), [search]);
+  /** Whether somebody, or we, have selected anything yet. */
+  const opened = useRef(false);
   const past = useRef<{ list: (string | undefined)[]; at: number }>({ list: [], at: -1 });
   const select = useCallback(
     (next: Sel | null) => {
+      opened.current = true;
       const text = next ? writeSel(next) : undefined;
       const kept = past.current.list.slice(0, past.current.at + 1);
       past.current = { list: [...kept, text], at: kept.length };
@@ -83,7 +86,6 @@ function Shown({ id, head, story, edition }: ShownProps) {
     past.current.at = at;
     go({ sel: past.current.list[at] });
   };
-  const opened = useRef(false);
   useEffect(() => {
     if (opened.current || !explanation.data || search.sel) return;
     opened.current = true;

@@ -17,7 +17,7 @@ export function lookOfStep(facts: StepFacts, waiting: WaitingTold | undefined): 
   if (facts.active > 0) return { status: 'running', reason: '' };
   if (facts.ready > 0) return { status: 'ready', reason: '' };
   if (facts.lastFailed) return { status: 'failed', reason: '' };
-  if (facts.done > 0) return { status: 'done', reason: '' };
+  if (facts.done > 0) return { status: facts.parts > 0 ? 'partial' : 'done', reason: '' };
   if (facts.failed > 0) return { status: 'failed', reason: '' };
   return { status: facts.started > 0 ? 'withdrawn' : 'idle', reason: '' };
 }

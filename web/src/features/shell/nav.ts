@@ -10,6 +10,7 @@ export const NAV: readonly NavEntry[] = [
   { to: '/executions', label: 'Executions', key: 'e' },
   { to: '/playbooks', label: 'Playbooks', key: 'p' },
   { to: '/inbox', label: 'Inbox', key: 'i' },
+  { to: '/schedules', label: 'Schedules', key: 'c' },
   { to: '/workers', label: 'Workers', key: 'w' },
   { to: '/system', label: 'System', key: 's' },
 ];

@@ -174,7 +174,7 @@ function RecordText({ view, seq }: { view: View; seq: number }) {
     placeholderData: (was) => was,
   });
   const item = found.data?.items.find((one) => one.seq === seq);
-  const said = item?.text.replace(item.type, '').trim();
+  const said = item?.text.replace(item.type, '').replace(/^[\s;,]+/, '');
   return (
     <span className="data muted" title={item?.text}>
       {said ?? ''}

@@ -1,0 +1,54 @@
+import { describe, expect, it } from 'vitest';
+import type { Schedule } from '../api/schedules';
+import { hindrance, startForm } from './registry';
+import { SCHEDULE_ACTS, type ScheduleView } from './schedules';
+
+const SCHEDULE: Schedule = {
+  name: 'a b',
+  playbook: 'load',
+  cron: '30 2 * * *',
+  every_s: null,
+  at: null,
+  timezone: 'UTC',
+  words: '',
+  overlap: 'skip',
+  catch_up_s: 60,
+  jitter_s: 0,
+  workload: {},
+  paused: false,
+  next: [],
+  due: null,
+  running: [],
+  queued: [],
+  started: 0,
+  passed: {},
+  trouble: null,
+  execution: 'schedule-1',
+  last: [],
+};
+
+function view(change: Partial<Schedule> = {}, more: Partial<ScheduleView> = {}): ScheduleView {
+  return { schedule: { ...SCHEDULE, ...change }, may: ['start', 'steer'], offline: false, ...more };
+}
+
+const allowed = (now: ScheduleView) =>
+  SCHEDULE_ACTS.filter((act) => !hindrance(act, now)).map((act) => act.id);
+
+describe('every act on a schedule', () => {
+  it.each(SCHEDULE_ACTS.map((one) => [one.id, one] as const))('%s has a call and a line', (id, act) => {
+    const form = { ...startForm(act, view()), from: '2026-01-01', to: '2026-01-02' };
+    expect(act.call(view(), form).path).toBe(`/api/v1/schedules/a%20b/${id}`);
+    expect(act.cli(view(), form).slice(0, 3)).toEqual(['schedule', id, 'a b']);
+    expect(act.says(view())).not.toBe('');
+  });
+});
+
+it('is paused once, and resumed once', () => {
+  expect(allowed(view())).toEqual(['run', 'pause', 'backfill']);
+  expect(allowed(view({ paused: true }))).toEqual(['run', 'resume', 'backfill']);
+});
+
+it('a schedule of one time has no past to fill in, and who only sees does nothing', () => {
+  expect(allowed(view({ at: '2026-01-01T00:00:00Z', cron: null }))).toEqual(['run', 'pause']);
+  expect(allowed(view({}, { may: ['see'] }))).toEqual([]);
+});

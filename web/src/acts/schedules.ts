@@ -1,0 +1,100 @@
+/** Everything that can be done to a schedule. */
+import { CalendarClock, CirclePause, CirclePlay, History, type LucideIcon } from 'lucide-react';
+import { API, type Call } from '../api/client';
+import type { Schedule } from '../api/schedules';
+import type { Act, Doer, Field, Form, Power } from './registry';
+
+export interface ScheduleView extends Doer {
+  schedule: Schedule;
+}
+
+export type ScheduleAct = Act<ScheduleView>;
+
+const field = (name: string, label: string, needed: boolean): Field<ScheduleView> => ({
+  name,
+  label,
+  kind: 'text',
+  needed,
+  start: () => '',
+});
+
+interface Plain {
+  id: string;
+  label: string;
+  icon: LucideIcon;
+  keys: string;
+  permission: Power;
+  when: (view: ScheduleView) => string | null;
+  says: (view: ScheduleView) => string;
+  fields?: readonly Field<ScheduleView>[];
+  body?: (form: Form) => Call['body'];
+  cli?: (form: Form) => string[];
+}
+
+function plain(act: Plain): ScheduleAct {
+  return {
+    id: act.id,
+    label: act.label,
+    icon: act.icon,
+    keys: act.keys,
+    on: 'schedule',
+    permission: act.permission,
+    danger: false,
+    makes: false,
+    when: act.when,
+    says: act.says,
+    fields: act.fields ?? [],
+    call: (view, form) => ({
+      method: 'POST',
+      path: `${API}/schedules/${encodeURIComponent(view.schedule.name)}/${act.id}`,
+      ...(act.body ? { body: act.body(form) } : {}),
+    }),
+    cli: (view, form) => ['schedule', act.id, view.schedule.name, ...(act.cli?.(form) ?? [])],
+  };
+}
+
+export const SCHEDULE_ACTS: readonly ScheduleAct[] = [
+  plain({
+    id: 'run',
+    label: 'Run now',
+    icon: CalendarClock,
+    keys: 'r',
+    permission: 'start',
+    when: () => null,
+    says: (view) => `'${view.schedule.playbook}' is started once, now; what is due later stays as it is.`,
+  }),
+  plain({
+    id: 'pause',
+    label: 'Pause',
+    icon: CirclePause,
+    keys: 'p',
+    permission: 'steer',
+    when: (view) => (view.schedule.paused ? 'it is paused already' : null),
+    says: () => 'Nothing is started any more until it is resumed; what passes meanwhile is not made up for.',
+    fields: [field('reason', 'Reason', false)],
+    body: (form) => ({ reason: form.reason ?? '' }),
+    cli: (form) => (form.reason ? ['--reason', form.reason] : []),
+  }),
+  plain({
+    id: 'resume',
+    label: 'Resume',
+    icon: CirclePlay,
+    keys: 'u',
+    permission: 'steer',
+    when: (view) => (view.schedule.paused ? null : 'it is not paused'),
+    says: () => 'It goes on with the next time that is due.',
+  }),
+  plain({
+    id: 'backfill',
+    label: 'Fill in the past',
+    icon: History,
+    keys: 'b',
+    permission: 'start',
+    when: (view) => (view.schedule.at ? 'it has one time only' : null),
+    says: (view) =>
+      `'${view.schedule.playbook}' is started for every time of the range, one after the other.`,
+    fields: [field('from', 'From (a date)', true), field('to', 'To (a date)', true)],
+    body: (form) => ({ from: form.from ?? '', to: form.to ?? '' }),
+    cli: (form) => ['--from', form.from ?? '', '--to', form.to ?? '', '--yes'],
+  }),
+];

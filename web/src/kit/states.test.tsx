@@ -1,0 +1,157 @@
+// @vitest-environment jsdom
+import { MantineProvider } from '@mantine/core';
+import { cleanup, fireEvent, render, screen } from '@testing-library/react';
+import axe from 'axe-core';
+import type { ReactNode } from 'react';
+import { afterEach, beforeAll, expect, test, vi } from 'vitest';
+import { away, Problem } from '../api/problems';
+import { Button, Dialog, Empty, ErrorBox, Skeleton, State, Tabs, Value, VirtualTable } from '.';
+
+beforeAll(() => {
+  window.matchMedia = (query: string) =>
+    ({
+      matches: false,
+      media: query,
+      addEventListener: () => undefined,
+      removeEventListener: () => undefined,
+    }) as unknown as MediaQueryList;
+  window.ResizeObserver = class {
+    observe(): void {}
+    unobserve(): void {}
+    disconnect(): void {}
+  };
+});
+afterEach(cleanup);
+
+function show(node: ReactNode) {
+  return render(<MantineProvider env="test">{node}</MantineProvider>);
+}
+
+async function isAccessible(box: Element): Promise<void> {
+  const found = await axe.run(box, {
+    rules: { 'color-contrast': { enabled: false }, region: { enabled: false } },
+  });
+  expect(found.violations.map((one) => `${one.id}: ${one.help}`)).toEqual([]);
+}
+
+const FORBIDDEN = new Problem({
+  title: 'You may not do that',
+  status: 403,
+  code: 'forbidden',
+  detail: "needs 'steer'",
+  hint: 'x',
+});
+
+test('a problem says what, its code and the next move', async () => {
+  const retry = vi.fn();
+  const { container } = show(<ErrorBox error={away(new Error('refused'))} retry={retry} />);
+  expect(screen.getByRole('alert').textContent).toContain('The server does not answer');
+  expect(screen.getByRole('alert').textContent).toContain('away');
+  fireEvent.click(screen.getByRole('button', { name: 'Retry' }));
+  expect(retry).toHaveBeenCalledOnce();
+  await isAccessible(container);
+});
+
+test('who may not is told whom to ask', () => {
+  show(<ErrorBox error={FORBIDDEN} />);
+  expect(screen.getByRole('alert').textContent).toContain('Ask an administrator');
+});
+
+test('what is empty teaches, what loads says so', async () => {
+  const { container } = show(
+    <>
+      <Empty title="Nothing yet" command="petra init hello" act={<Button>Start</Button>} />
+      <Skeleton />
+    </>,
+  );
+  expect(screen.getByText('petra init hello')).toBeTruthy();
+  expect(screen.getByRole('status', { name: 'loading' })).toBeTruthy();
+  await isAccessible(container);
+});
+
+test('a button that cannot be pressed says why, and does nothing', () => {
+  const press = vi.fn();
+  show(
+    <Button why="the server does not answer" onClick={press}>
+      Pause
+    </Button>,
+  );
+  const button = screen.getByRole('button', { name: 'Pause' });
+  fireEvent.click(button);
+  expect(press).not.toHaveBeenCalled();
+  expect([button.getAttribute('aria-disabled'), button.title]).toEqual([
+    'true',
+    'the server does not answer',
+  ]);
+});
+
+test('hostile values are text, long ones are cut, deep ones closed, many opened in parts', () => {
+  let deep: { [key: string]: object } = {};
+  for (let n = 0; n < 500; n++) deep = { deep };
+  const many = Object.fromEntries(Array.from({ length: 10_000 }, (_, n) => [`key${n}`, n]));
+  const value = {
+    markup: '<script>alert(1)</script><img src=x onerror=alert(1)>',
+    rtl: '\u202Eevil',
+    long: 'x'.repeat(1_000_000),
+    deep,
+    many,
+  };
+  const { container } = show(<Value value={value as never} />);
+  expect(container.querySelector('script, img')).toBeNull();
+  expect(container.textContent).toContain('<script>alert(1)</script>');
+  expect((container.textContent ?? '').length).toBeLessThan(20_000);
+  expect(screen.getByRole('button', { name: /all 977 KB/ })).toBeTruthy();
+});
+
+test('tabs are walked with the arrow keys', () => {
+  const change = vi.fn();
+  show(
+    <Tabs
+      label="Parts"
+      tabs={[
+        { id: 'a', label: 'A' },
+        { id: 'b', label: 'B' },
+      ]}
+      value="a"
+      onChange={change}
+    >
+      here
+    </Tabs>,
+  );
+  fireEvent.keyDown(screen.getByRole('tablist'), { key: 'ArrowRight' });
+  expect(change).toHaveBeenCalledWith('b');
+  fireEvent.keyDown(screen.getByRole('tablist'), { key: 'ArrowLeft' });
+  expect(change).toHaveBeenLastCalledWith('b');
+});
+
+test('a table of a hundred thousand rows has few of them in the page', async () => {
+  const rows = Array.from({ length: 100_000 }, (_, n) => n);
+  const { container } = show(
+    <VirtualTable
+      label="Rows"
+      rows={rows}
+      keyOf={String}
+      columns={[{ id: 'n', head: 'N', width: '1fr', cell: (n) => n }]}
+    />,
+  );
+  expect(screen.getByRole('grid', { name: 'Rows' }).getAttribute('aria-rowcount')).toBe('100001');
+  expect(container.querySelectorAll('[role="row"]').length).toBeLessThan(100);
+  await isAccessible(container);
+});
+
+test('a dialog has a name and is left by Escape', async () => {
+  const close = vi.fn();
+  show(
+    <Dialog title="Cancel" onClose={close}>
+      <Button>Yes</Button>
+    </Dialog>,
+  );
+  const dialog = await screen.findByRole('dialog', { name: 'Cancel' });
+  fireEvent.keyDown(dialog, { key: 'Escape' });
+  expect(close).toHaveBeenCalled();
+});
+
+test('a state has its word, also where only its icon is seen', () => {
+  show(<State status="waiting" reason="human" bare />);
+  expect(screen.getByText('waiting · human')).toBeTruthy();
+});
