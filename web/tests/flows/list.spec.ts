@@ -121,6 +121,7 @@ test.describe('the list of executions', () => {
     await page.getByPlaceholder(/Words, > acts/).fill('light');
     await page.keyboard.press('Enter');
     await expect(page.locator('html')).toHaveAttribute('data-theme', 'light');
+    await expect(page.getByRole('dialog')).toHaveCount(0);
     await isAccessible(page);
     await page.getByRole('button', { name: 'Dark theme' }).click();
     await expect(page.locator('html')).toHaveAttribute('data-theme', 'dark');
