@@ -85,10 +85,14 @@ def _sentence(decision: Decision, before: str, status: str, reason: str) -> str:
     after = f"{status} ({reason})" if reason else status
     parts = [f"It would be {after}" if status != before else f"It would stay {after}"]
     names = ", ".join(dict.fromkeys(started))
-    parts += [f"{len(started):,} runs would start ({names})"] if started else []
-    parts += [f"{gone:,} runs under way would be stopped"] if gone else []
-    parts.append(f"{len(decision.events):,} records would be written")
+    parts += [f"{_count(len(started), 'run')} would start ({names})"] if started else []
+    parts += [f"{_count(gone, 'run')} under way would be stopped"] if gone else []
+    parts.append(f"{_count(len(decision.events), 'record')} would be written")
     return "; ".join(parts) + "."
+
+
+def _count(number: int, word: str) -> str:
+    return f"{number:,} {word}" + ("" if number == 1 else "s")
 
 
 async def tried_branch(engine: Engine, who: Principal, request: ForkRequest) -> DryRun:

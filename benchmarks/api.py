@@ -1,0 +1,129 @@
+"""What the API does in a second: starts by many connections, lists, frames, moments, the map of a loop, readers of streams.
+
+    .venv/bin/python benchmarks/api.py                      small sizes
+    .venv/bin/python benchmarks/api.py --full               those of the contract, on a quiet machine
+
+It starts a server of its own, in a folder of its own, and ends it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import signal
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any
+
+import httpx2
+
+BIN = Path(sys.executable).parent
+HEAD = "apiVersion: petra/v1\nkind: Playbook\nmetadata: {{name: {name}}}\nworkflow:\n"
+TWO_STEPS = HEAD.format(name="two") + (
+    "  - {step: one, tool: {kind: noop}, next: {arcs: [{step: two}]}}\n  - {step: two, tool: {kind: noop}}\n"
+)
+LOOP = HEAD.format(name="loop") + (
+    "  - step: each\n    loop: {in: '{{ range(COUNT) | list }}', iterator: n, spec: {mode: parallel, max_in_flight: 64}}\n"
+    "    tool: {kind: noop}\n"
+)
+
+
+async def starts(http: httpx2.AsyncClient, total: int, connections: int) -> dict[str, float]:
+    """Start executions by so many connections at once."""
+    left, took = iter(range(total)), list[float]()
+
+    async def one() -> None:
+        for _ in left:
+            begun = time.perf_counter()
+            answer = await http.post("/executions", json={"playbook": "two"})
+            assert answer.status_code == 201, answer.text
+            took.append(time.perf_counter() - begun)
+
+    begun = time.perf_counter()
+    await asyncio.gather(*(one() for _ in range(connections)))
+    seconds = time.perf_counter() - begun
+    return {
+        "starts_per_s": round(total / seconds, 1),
+        "p99_ms": round(statistics.quantiles(took, n=100)[98] * 1000, 1),
+    }
+
+
+async def timed(times: int, ask: Callable[[], Awaitable[httpx2.Response]]) -> dict[str, float]:
+    """Ask so often; the first time is told apart, since nothing is in memory then."""
+    took = []
+    for _ in range(times):
+        begun = time.perf_counter()
+        answer = await ask()
+        assert answer.status_code == 200, answer.text
+        took.append((time.perf_counter() - begun) * 1000)
+    warm = sorted(took[1:])
+    p95 = warm[int(len(warm) * 0.95)] if warm else took[0]
+    return {"cold_ms": round(took[0], 1), "p95_ms": round(p95, 1)}
+
+
+async def measured(url: str, token: str, *, full: bool) -> dict[str, Any]:
+    """Measure everything."""
+    limits = httpx2.Limits(max_connections=64, max_keepalive_connections=64)
+    headers = {"Authorization": f"Bearer {token}"}
+    found: dict[str, Any] = {}
+    async with httpx2.AsyncClient(
+        base_url=f"{url}/api/v1", headers=headers, limits=limits, timeout=600
+    ) as http:
+        yaml = {"Content-Type": "application/yaml"}
+        (await http.post("/playbooks", content=TWO_STEPS, headers=yaml)).raise_for_status()
+        found["starts"] = await starts(http, 20_000 if full else 300, 32)
+        for name, params in {"list": {}, "counts": {}, "text": {"text": "tw"}}.items():
+            path = "/executions/counts" if name == "counts" else "/executions"
+            found[name] = await timed(
+                20, lambda path=path, params=params: http.get(path, params=params)
+            )  # type: ignore[misc]
+        count = 10_000 if full else 500
+        body = {"playbook": {"text": LOOP.replace("COUNT", str(count))}}
+        shown = (await http.post("/executions", json=body, headers={"Prefer": "wait=60"})).json()
+        here, records = f"/executions/{shown['id']}", shown["version"]
+        found["records"] = records
+        for name, path in {
+            "frames": f"{here}/frames", "at": f"{here}/at/{records // 2}", "map": f"{here}/runs/1/iterations/map",
+        }.items():  # fmt: skip
+            found[name] = await timed(10, lambda path=path: http.get(path))  # type: ignore[misc]
+    return found
+
+
+def main() -> None:
+    """Start a server, measure, end it."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--full", action="store_true")
+    full = parser.parse_args().full
+    with tempfile.TemporaryDirectory(prefix="petra-bench-") as folder:
+        command = [
+            BIN / "petra",
+            "serve",
+            "--home",
+            f"{folder}/.petra",
+            "--port",
+            "0",
+            "-o",
+            "json",
+        ]
+        server = subprocess.Popen(
+            command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+        )
+        try:
+            assert server.stdout is not None
+            said = json.loads(server.stdout.readline())
+            print(
+                json.dumps(asyncio.run(measured(said["url"], said["token"], full=full)), indent=2)
+            )
+        finally:
+            server.send_signal(signal.SIGTERM)
+            server.wait()
+
+
+if __name__ == "__main__":
+    main()
