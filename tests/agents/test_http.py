@@ -12,6 +12,7 @@ from typing import Any
 import httpx2
 import pytest
 from agents.agent import ADDS, LARGE, PLAIN, REFUND, over_a_pipe, over_http
+from mcp import MCPError
 from server.conftest import Served, serve
 
 pytestmark = pytest.mark.slow
@@ -92,6 +93,7 @@ def test_nobody_comes_in_without_a_token_and_no_page_of_another_site(served: Ser
         for headers in ({}, {"Authorization": "Bearer no"}, {"Cookie": "petra_session=x"}):
             told = http.post("/mcp", json=body, headers=headers)
             assert (told.status_code, told.json()["code"]) == (401, "no-credentials")
+            assert told.headers["www-authenticate"] == "Bearer"
         told = http.post(
             "/mcp", json=body, headers={**owner, "Origin": "https://elsewhere.example"}
         )
@@ -112,6 +114,8 @@ def test_a_namespace_without_a_role_is_not_there(served: Served) -> None:
 
     async def scenario() -> Any:
         async with over_http(served.url, viewer, "?namespace=secret") as agent:
+            with pytest.raises(MCPError, match="not-found"):
+                await agent.tools()
             return await agent.problem("list_executions")
 
     assert asyncio.run(scenario())["code"] == "not-found"

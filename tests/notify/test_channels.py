@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
+from jsonschema import Draft202012Validator  # type: ignore[import-untyped]
 
 from petra.errors import UsageError
 from petra.notify import read_notify
+from petra.notify.channels import notify_schema
+from petra.playbook.decode import plain
+from petra.playbook.problems import Problems
+from petra.playbook.yaml12 import parse
 
 GOOD = """\
 apiVersion: petra/v1
@@ -42,6 +48,18 @@ def test_channels_and_rules_are_read(tmp_path: Path) -> None:
     assert found.channels["mail"].sender == "Petra <petra@example.org>"
     assert found.rules[0].playbook == "billing/*"
     assert read_notify(tmp_path / "none.yaml").channels == {}
+
+
+def test_the_schema_takes_what_is_read_and_refuses_what_is_not() -> None:
+    validator = Draft202012Validator(notify_schema())
+    good = yaml(GOOD)
+    assert list(validator.iter_errors(good)) == []
+    good["channels"]["ops"]["kind"] = "slak"
+    assert list(validator.iter_errors(good))
+
+
+def yaml(text: str) -> Any:
+    return plain(parse(text, Problems()))
 
 
 @pytest.mark.parametrize(

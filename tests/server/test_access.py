@@ -24,7 +24,7 @@ CALLS = [call for call in calls() if call.path.startswith("/api/v1")]
 FILLED = {
     "item": "none", "act": "comment", "seq": "1", "digest": "none", "path": "none", "token": "none",
     "session": "none", "name": "none", "step": "none", "group": "none", "n": "1", "owner": "none",
-    "key": "none", "ref": "none", "operation": "none",
+    "key": "none", "ref": "none", "operation": "none", "notification": "none",
 }  # fmt: skip
 
 

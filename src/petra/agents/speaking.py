@@ -13,6 +13,7 @@ from typing import Any, Final
 import mcp_types as types
 from mcp.server.context import ServerRequestContext
 from mcp.server.lowlevel import Server
+from mcp.shared.exceptions import MCPError
 
 from petra.agents.acting import ACTING
 from petra.agents.calling import Caller
@@ -68,12 +69,20 @@ class Agents:
     async def _listed(
         self, context: Context, _params: types.PaginatedRequestParams | None
     ) -> types.ListToolsResult:
-        async with self._calling(context) as api:
-            may = frozenset((await api.get("/me", spaced=True))["may"])
-            offered = [tool for tool in (*READING, *ACTING) if self._offers(tool, may)]
-            if "start" in self._allowed and {"start", "see"} <= may:
-                offered += await self._exposed.tools(api)
+        try:
+            async with self._calling(context) as api:
+                offered = await self._offered(api)
+        except ServerError as error:  # a list has no errors of its own
+            words = f"{error.code}: {error}"
+            raise MCPError(types.INTERNAL_ERROR, words) from None
         return types.ListToolsResult(tools=[_described(tool) for tool in offered])
+
+    async def _offered(self, api: Caller) -> list[AgentTool]:
+        may = frozenset((await api.get("/me", spaced=True))["may"])
+        offered = [tool for tool in (*READING, *ACTING) if self._offers(tool, may)]
+        if "start" in self._allowed and {"start", "see"} <= may:
+            offered += await self._exposed.tools(api)
+        return offered
 
     def _offers(self, tool: AgentTool, may: frozenset[str]) -> bool:
         return bool(tool.needs & may) and tool.allowed in (None, *self._allowed)

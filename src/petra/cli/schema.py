@@ -1,4 +1,4 @@
-"""``petra schema``: the JSON Schema of playbooks, of test files and of schedules."""
+"""``petra schema``: the JSON Schema of playbooks, of test files, of schedules and of notify.yaml."""
 
 from __future__ import annotations
 
@@ -8,14 +8,18 @@ from petra.cli.output import print_json
 
 
 @click.command("schema")
-@click.argument("what", type=click.Choice(["playbook", "test", "schedule"]), default="playbook")
+@click.argument(
+    "what", type=click.Choice(["playbook", "test", "schedule", "notify"]), default="playbook"
+)
 def command(what: str) -> None:
-    """Print the JSON Schema of playbooks, of test files, or of schedules, for editors.
+    """Print the JSON Schema of playbooks, of test files, of schedules, or of notify.yaml, for editors.
 
     Write it to a file and put '# yaml-language-server: $schema=FILE' at the head of a playbook.
     """
     if what == "schedule":
         from petra.playbook.schedule import schedule_schema as json_schema  # noqa: PLC0415 - see below
+    elif what == "notify":
+        from petra.notify.channels import notify_schema as json_schema  # noqa: PLC0415 - see below
     elif what == "test":
         from petra.testing.words import json_schema  # noqa: PLC0415 - only for test files
     else:

@@ -61,6 +61,10 @@ POWERS: Final[Mapping[str, frozenset[May]]] = {
 """What the roles that Petra knows let somebody do. Every other role is a group that playbooks name: it may decide."""
 
 
+_OWN: Final = frozenset({May.ADMINISTER, May.ACT_AS, May.WORK})
+"""What nobody does in the name of somebody else."""
+
+
 class Grant(NamedTuple):
     """A role in a namespace."""
 
@@ -88,6 +92,8 @@ class Principal:
     grants: tuple[Grant, ...] = ()
     pool: str | None = None
     """The pool whose runs a worker of this name may do; None: any."""
+    by: str = ""
+    """Who acts under this name, if that is somebody else: then nothing of it is about accounts, or more names."""
 
     def within(self, namespace: str) -> Principal:
         """Return the same somebody with what holds in a namespace."""
@@ -96,8 +102,17 @@ class Principal:
         if self.kind is Kind.OWNER:
             return replace(self, namespace=namespace)
         roles = roles_in(self.grants, namespace)
-        kept = self.may & {May.ACT_AS}
-        return replace(self, namespace=namespace, roles=roles, may=powers_of(roles) | kept)
+        may = powers_of(roles) | (self.may & {May.ACT_AS})
+        return replace(self, namespace=namespace, roles=roles, may=may - _OWN if self.by else may)
+
+    def in_the_name_of(self, other: Principal) -> Principal:
+        """Return somebody else, as far as one may act as others: what is recorded names both.
+
+        Raises:
+            ForbiddenError: one may not.
+        """
+        self.must(May.ACT_AS)
+        return replace(other, by=self.name, may=other.may - _OWN)
 
     def places(self, power: May) -> frozenset[str] | None:
         """Return the namespaces in which somebody has a power; None: in all of them."""
@@ -147,7 +162,7 @@ class Principal:
         """
         self.must(_power(command))
         actor = command.actor or self.name
-        by = ""
+        by = self.by
         if actor != self.name:
             self.must(May.ACT_AS)
             by = self.name

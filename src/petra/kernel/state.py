@@ -443,7 +443,9 @@ class State(Struct, gc=False):
 
     def _mark(self, token: str, step: str, place: str) -> None:
         assert self.hashes is not None, "this is no replay"
-        made = self.hashes[token] = place_hash(step, place, token)
+        # the hash of a marking is the sum over its tokens, in any order
+        text = f"{step}\0{place}\0{token}"
+        made = self.hashes[token] = int.from_bytes(sha256(text.encode()).digest(), "big")
         self.marking = (self.marking + made) & MASK
 
     def _unmark(self, token: str) -> None:
@@ -580,11 +582,6 @@ class State(Struct, gc=False):
 
 
 MASK = 2**256 - 1
-
-
-def place_hash(step: str, place: str, token: str) -> int:
-    """Hash one token in its place; the hash of a marking is the sum over its tokens, in any order."""
-    return int.from_bytes(sha256(f"{step}\0{place}\0{token}".encode()).digest(), "big")
 
 
 def derive(*parts: str | int) -> str:

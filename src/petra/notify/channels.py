@@ -19,6 +19,7 @@ from petra.playbook.decode import Decoder
 from petra.playbook.grammar import fields_of
 from petra.playbook.notify import NotifyRule
 from petra.playbook.problems import START, Mark, Problems, did_you_mean, headline
+from petra.playbook.schema import schema_of
 from petra.playbook.tree import Map
 from petra.playbook.yaml12 import TEXT_BYTES_MAX, parse
 
@@ -105,6 +106,11 @@ class _NotifyKeys:
             "P101", node.key_at(key), f"unknown key '{key}'", did_you_mean(key, fields_of(struct))
         )
         return False
+
+
+def notify_schema() -> dict[str, Any]:
+    """Return the JSON Schema of the file."""
+    return schema_of(NotifyFile, "Petra notify file")
 
 
 def read_notify(path: Path) -> NotifyFile:

@@ -201,5 +201,7 @@ async def _turn_away(answer: _Answer, path: str, code: str, detail: str) -> None
         (b"content-length", str(len(body)).encode()),
         (b"connection", b"close"),
     ]
+    if known.status == 401:
+        headers.append((b"www-authenticate", b"Bearer"))
     await answer({"type": "http.response.start", "status": known.status, "headers": headers})
     await answer({"type": "http.response.body", "body": body, "more_body": False})

@@ -20,11 +20,14 @@ from petra.accounts import Attempts, Register, User
 from petra.accounts.secrets import digest, new_token
 from petra.clock import Clock
 from petra.desk import Principal, owner
+from petra.desk.principal import Kind, May, granted
 from petra.private import OWNER_TOKEN, append
 from petra.server.problems import ProblemError
 from petra.store.errors import StoreError
 
 COOKIE: Final = "petra_session"
+ACT_AS_HEADER: Final = "x-act-as"
+"""The user in whose name a service account acts that may do so."""
 CSRF_HEADER: Final = "x-csrf-token"
 AGAIN_S: Final = 5.0
 """So often it is looked whether those may still be here who stay for long."""
@@ -129,6 +132,19 @@ class Identity:
                     "cross-site", f"an act of a session needs the header '{CSRF_HEADER}'"
                 )
         return found[1] or owner(), secret
+
+    async def in_the_name_of(self, who: Principal, name: str) -> Principal:
+        """Return a user in whose name somebody acts.
+
+        Raises:
+            ForbiddenError: they may not act as others.
+            ProblemError: there is no such user.
+        """
+        who.must(May.ACT_AS)
+        user = await self.register.user(name)
+        if user is None or user.disabled:
+            raise ProblemError("not-found", f"there is no user '{name[:100]}' to act as")
+        return who.in_the_name_of(granted(user.name, Kind.USER, user.grants))
 
     async def is_in(self, presented: Presented) -> bool:
         """Tell whether somebody who came in may stay: their token or session may be over by now."""

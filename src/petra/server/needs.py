@@ -14,6 +14,7 @@ from litestar.handlers import BaseRouteHandler
 
 from petra.desk.principal import EVERYWHERE, ForbiddenError, May, Principal
 from petra.namespaces import DEFAULT
+from petra.server.identity import ACT_AS_HEADER
 from petra.server.parameters import presented_by, refuse_unknown
 from petra.server.problems import ProblemError
 from petra.server.service import Service
@@ -72,6 +73,9 @@ async def admit(request: Request[Any, Any, Any]) -> None:
     if need.known:
         service: Service = request.app.state.service
         who, request.state.session = await service.identity.who(presented_by(request))
+        if name := request.headers.get(ACT_AS_HEADER):
+            request.state.who = who
+            who = await service.identity.in_the_name_of(who, name)
         request.state.who = who  # for the audit, also where they are turned away
         request.state.who = await _admitted(service, who, need, request)
         request.state.namespace = request.state.who.namespace

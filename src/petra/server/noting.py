@@ -65,7 +65,7 @@ class Noting:
             Note(
                 actor=who.name if who is not None else _tried(state), act="log in" if is_log_in else _plain(said),
                 namespace=state.get("namespace", ""), outcome=_outcome(status), code=state.get("code", "") + more,
-                address=client[0] if client else "", request=request,
+                address=client[0] if client else "", request=request, by=who.by if who is not None else "",
             )
         )  # fmt: skip
 

@@ -7,7 +7,7 @@ speed. Where the logs stand is remembered from commit to commit, for nobody else
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import apsw
@@ -85,14 +85,12 @@ class Heads:
 
     def __init__(self) -> None:
         self._known: dict[str, tuple[int, Head]] = {}
+        self.get: Callable[[str], tuple[int, Head] | None] = self._known.get
+        """Returns where a log stands, if that is known."""
 
     def clear(self) -> None:
         """Forget everything; it will be read again."""
         self._known.clear()
-
-    def get(self, execution: str) -> tuple[int, Head] | None:
-        """Return where a log stands, if that is known."""
-        return self._known.get(execution)
 
     def note(self, execution: str, stream: int, head: Head) -> None:
         """Note where a log will stand; one that has ended is not asked for again."""

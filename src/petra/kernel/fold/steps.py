@@ -37,7 +37,7 @@ def step_started(state: State, event: e.StepStarted) -> None:
         state.held[name, key] = state.held.get((name, key), 0) + units
     state.add_run(run)
     state.once.add(event.step)
-    count(state, "started")
+    state.counts["started"] = state.counts.get("started", 0) + 1
     if event.timers:
         timers(state, event.timers)
     if event.armed is not None:

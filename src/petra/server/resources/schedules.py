@@ -13,10 +13,20 @@ from petra.desk.schedules import Schedules
 from petra.desk.timetables import PREVIEWED_MAX, previewed
 from petra.playbook.documents import read_document
 from petra.playbook.schedule import Schedule
-from petra.server.describing import ALSO
+from petra.server.answers.schedules import (
+    AppliedSchedule,
+    BackfillCount,
+    ScheduleItem,
+    SchedulePage,
+    ScheduleRemoved,
+    ScheduleRun,
+    ScheduleSteered,
+    TimesAhead,
+)
+from petra.server.describing import answers, takes
 from petra.server.needs import needs
 from petra.server.problems import ProblemError
-from petra.server.resources.authoring import text_of
+from petra.server.resources.authoring import PlaybookSource, text_of
 from petra.server.resources.executions import Key, command_id
 from petra.server.service import Here, TheService, Who
 
@@ -48,20 +58,24 @@ class Previewed(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     )
 
 
-@get("/schedules", opt=needs(May.SEE))
+@get("/schedules", opt=needs(May.SEE) | answers(SchedulePage))
 async def listed(service: TheService, here: Here) -> dict[str, Any]:
     """List the schedules that are kept, by name: what comes next, and what came of the last ones."""
     return {"items": await Schedules(service.engine).listed(here), "next": None}
 
 
-@get("/schedules/{name:str}", opt=needs(May.SEE))
+@get("/schedules/{name:str}", opt=needs(May.SEE) | answers(ScheduleItem))
 async def one(service: TheService, here: Here, name: FromPath[str]) -> Response[dict[str, Any]]:
     """Return a schedule: its text, what comes next, what runs, what was passed, and what came of the last ones."""
     found = await Schedules(service.engine).get(here, name)
     return Response(found, headers={"ETag": f'"{found["digest"]}"'})
 
 
-@put("/schedules/{name:str}", status_code=200, opt=needs(May.APPLY) | {ALSO: (201,)})
+@put(
+    "/schedules/{name:str}",
+    status_code=200,
+    opt=needs(May.APPLY) | answers(AppliedSchedule, 201) | takes(PlaybookSource, yaml=True),
+)
 async def replaced(
     service: TheService,
     here: Here,
@@ -80,13 +94,13 @@ async def replaced(
     return Response(made, status_code=status, headers={"ETag": f'"{made["digest"]}"'})
 
 
-@delete("/schedules/{name:str}", status_code=200, opt=needs(May.APPLY))
+@delete("/schedules/{name:str}", status_code=200, opt=needs(May.APPLY) | answers(ScheduleRemoved))
 async def removed(service: TheService, here: Here, name: FromPath[str]) -> dict[str, Any]:
     """Have a schedule kept no more; what it started goes on."""
     return await Schedules(service.engine).remove(here, name)
 
 
-@post("/schedules/preview", status_code=200, opt=needs(May.SEE))
+@post("/schedules/preview", status_code=200, opt=needs(May.SEE) | answers(TimesAhead))
 async def preview(service: TheService, here: Here, data: JSONBody[Previewed]) -> dict[str, Any]:
     """Return the next times of a schedule, given by its text or its name; with notes where clocks change."""
     if data.text:
@@ -95,7 +109,11 @@ async def preview(service: TheService, here: Here, data: JSONBody[Previewed]) ->
     return await Schedules(service.engine).preview(here, data.name, data.since, data.number)
 
 
-@post("/schedules/{name:str}/pause", status_code=200, opt=needs(May.STEER))
+@post(
+    "/schedules/{name:str}/pause",
+    status_code=200,
+    opt=needs(May.STEER) | answers(ScheduleSteered),
+)
 async def pause(
     service: TheService, here: Here, name: FromPath[str], data: JSONBody[PauseReason | None] = None
 ) -> dict[str, Any]:
@@ -103,13 +121,17 @@ async def pause(
     return await Schedules(service.engine).pause(here, name, data.reason if data else "")
 
 
-@post("/schedules/{name:str}/resume", status_code=200, opt=needs(May.STEER))
+@post(
+    "/schedules/{name:str}/resume",
+    status_code=200,
+    opt=needs(May.STEER) | answers(ScheduleSteered),
+)
 async def resume(service: TheService, here: Here, name: FromPath[str]) -> dict[str, Any]:
     """Let it go on; the times of the pause are not made up for."""
     return await Schedules(service.engine).resume(here, name)
 
 
-@post("/schedules/{name:str}/run", status_code=201, opt=needs(May.START))
+@post("/schedules/{name:str}/run", status_code=201, opt=needs(May.START) | answers(ScheduleRun))
 async def run(
     service: TheService, here: Here, who: Who, name: FromPath[str], key: Key = None
 ) -> Response[dict[str, Any]]:
@@ -119,7 +141,11 @@ async def run(
     return Response(made, headers={"Location": f"{service.base}/executions/{made['execution']}"})
 
 
-@post("/schedules/{name:str}/backfill", status_code=200, opt=needs(May.STEER))
+@post(
+    "/schedules/{name:str}/backfill",
+    status_code=200,
+    opt=needs(May.STEER) | answers(BackfillCount),
+)
 async def backfill(
     service: TheService,
     here: Here,
