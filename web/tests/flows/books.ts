@@ -42,3 +42,64 @@ workflow:
   - step: never
     tool: {kind: noop}
 `;
+
+export const LOOP = `apiVersion: petra/v1
+kind: Playbook
+metadata: {name: looping}
+workflow:
+  - step: each
+    spec:
+      policy:
+        failure: {mode: best_effort}
+    loop: {in: "{{ range(300) | list }}", iterator: n, spec: {mode: parallel, max_in_flight: 50}}
+    tool:
+      kind: python
+      args: {n: "{{ iter.n }}"}
+      code: |
+        def main(n):
+            if n % 100 == 7:
+                raise ValueError("seven")
+            return n
+`;
+
+export const HOSTILE = `apiVersion: petra/v1
+kind: Playbook
+metadata: {name: hostile}
+workflow:
+  - step: make
+    desc: '<img src=x onerror=alert(1)>'
+    tool:
+      kind: python
+      code: |
+        def main():
+            print("<script>alert(1)</script>")
+            return {
+                "markup": "<script>alert(1)</script><img src=x onerror=alert(1)><iframe src='javascript:alert(1)'>",
+                "turned": chr(0x202e) + "evil",
+                "<b>key</b>": 1,
+                "template": "{{ 7 * 7 }}",
+            }
+      spec:
+        policy:
+          rules:
+            - when: "{{ outcome.status == 'error' }}"
+              then: {do: fail}
+            - else:
+                then:
+                  do: continue
+                  set_ctx: {made: "{{ outcome.result }}"}
+    next: {arcs: [{step: long}]}
+  - step: long
+    tool:
+      kind: python
+      code: |
+        def main():
+            return "x" * 30_000
+      spec:
+        policy:
+          rules:
+            - when: "{{ outcome.status == 'error' }}"
+              then: {do: fail}
+            - else:
+                then: {do: continue, set_ctx: {long: "{{ outcome.result }}"}}
+`;

@@ -1,6 +1,6 @@
 /** A real server in a process of its own, and a browser that is let in. Whatever becomes of a flow, both end. */
 import { type ChildProcess, spawn } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { mkdtempSync, openSync, readFileSync, rmSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -19,6 +19,7 @@ interface Said {
 
 export class Served {
   readonly home = mkdtempSync(join(tmpdir(), 'petra-flow-'));
+  readonly #log = join(this.home, 'log');
   #process: ChildProcess | null = null;
   port = 0;
   said: Said = { url: '', login_url: '', token: '' };
@@ -29,7 +30,7 @@ export class Served {
       PETRA,
       ['serve', '--home', join(this.home, '.petra'), '--port', String(this.port), '-o', 'json'],
       {
-        stdio: ['ignore', 'pipe', 'inherit'],
+        stdio: ['ignore', 'pipe', openSync(this.#log, 'a')],
         env: { ...process.env, NO_COLOR: '1' },
       },
     );
@@ -37,7 +38,9 @@ export class Served {
     const lines = createInterface({ input: child.stdout! });
     const line = await new Promise<string>((resolve, reject) => {
       lines.once('line', resolve);
-      child.once('exit', (code) => reject(new Error(`petra serve ended with ${code}`)));
+      child.once('exit', (code) =>
+        reject(new Error(`petra serve ended with ${code}: ${readFileSync(this.#log, 'utf8')}`)),
+      );
     });
     this.said = JSON.parse(line) as Said;
   }
