@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -210,3 +211,19 @@ def test_late_waits_until_it_is() -> None:
     )
     assert row.about == "late"
     assert row.due == row.created + 3600
+
+
+def test_an_execution_never_fails_because_nobody_can_be_told(
+    tmp_path: Path, new_database: Callable[[], str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    book = notified('[{on: [completed], to: ["a\\0b"]}]', "  - step: a\n    tool: {kind: noop}\n")
+
+    async def main() -> None:
+        async with opened(new_database(), tmp_path) as store, local(store) as petra:
+            assert (await petra.run(book)).status == "completed"
+            assert [row.channel for row in await rows(petra)] == ["a\ufffdb"]
+            monkeypatch.setattr("petra.engine.herald.execution_data", lambda _: 1 / 0)
+            assert (await petra.run(book)).status == "completed"
+            assert len(await rows(petra)) == 1
+
+    asyncio.run(main())

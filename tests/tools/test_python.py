@@ -333,7 +333,7 @@ HOSTILE = [
     pytest.param("x = 'x' * (4 << 30)", {"memory_mb": 256}, "limit", "256 MB", id="eats 4 GB"),
     pytest.param(
         "x = []\nwhile True: x.append(bytearray(1 << 20))",
-        {"memory_mb": 256}, "limit", "256 MB", id="eats 4 GB bit by bit",
+        {"memory_mb": 256}, "limit", "256 MB", id="eats 4 GB bit by bit", marks=pytest.mark.slow,
     ),
     pytest.param("import os\nos._exit(7)", {}, "unknown", "exit code 7", id="calls os._exit"),
     pytest.param(
@@ -344,7 +344,7 @@ HOSTILE = [
         "import os\nwhile True: os.write(1, b'x' * 10**6)", {}, "limit", "max_bytes", id="writes for ever"
     ),
     pytest.param(
-        "result = 'x' * (65 << 20)", {}, "limit", "bytes of JSON", id="answers 65 MB"
+        "result = 'x' * (65 << 20)", {}, "limit", "bytes of JSON", id="answers 65 MB", marks=pytest.mark.slow
     ),
 ]  # fmt: skip
 
@@ -402,6 +402,7 @@ def test_a_cancelled_process_is_dead_when_the_outcome_is_there(tmp_path: Path) -
     assert ends(pid)
 
 
+@pytest.mark.slow
 @pytest.mark.spec("S5")
 def test_a_process_dies_with_its_worker(tmp_path: Path) -> None:
     fifo = tmp_path / "pid"

@@ -144,7 +144,9 @@ def test_memory_mb_limits_the_program() -> None:
 @pytest.mark.parametrize(
     ("last", "spec", "kind"),
     [
-        pytest.param("wait", {"timeout_s": 1.5}, "timeout", id="the time is up"),
+        pytest.param(
+            "wait", {"timeout_s": 1.5}, "timeout", id="the time is up", marks=pytest.mark.slow
+        ),
         pytest.param("true", {}, None, id="its first process ends"),
     ],
 )

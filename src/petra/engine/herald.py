@@ -10,6 +10,7 @@ Rule 3: without rules nothing is looked at.
 from __future__ import annotations
 
 import hashlib
+import logging
 import math
 from collections.abc import Iterator
 from fnmatch import fnmatchcase
@@ -37,6 +38,7 @@ from petra.playbook.notify import NotifyRule
 from petra.references import NeededError
 from petra.store.rows import NotificationRow
 
+_log = logging.getLogger(__name__)
 _ENDS: Final = ("completed", "partial", "failed", "aborted")
 _FAULTS: Final = (ExpressionError, UnreadableError, NeededError)
 _TITLES: Final = {
@@ -71,8 +73,22 @@ class Herald:
             heard: set[str] = set()
             for rule in self._of(draft.entry.program, draft.entry.state):
                 if happening.about in rule.on:
-                    self._apply(rule, happening, draft, heard, found)
+                    self._try(rule, happening, draft, heard, found)
         return tuple(found)
+
+    def _try(
+        self,
+        rule: NotifyRule,
+        happening: _Happening,
+        draft: Draft,
+        heard: set[str],
+        found: list[NotificationRow],
+    ) -> None:
+        """Tell; an execution never fails because somebody cannot be told of it."""
+        try:
+            self._apply(rule, happening, draft, heard, found)
+        except Exception:  # noqa: BLE001 - whatever it is, the execution goes on
+            _log.exception("execution %s: nobody is told of it", draft.entry.state.id)
 
     def _of(self, program: Program, state: State) -> Iterator[NotifyRule]:
         """Yield the rules that concern an execution."""
@@ -140,7 +156,7 @@ class Herald:
         if spec is not None and spec.digest_s is not None:
             due = math.floor(due / spec.digest_s + 1) * spec.digest_s
         return NotificationRow(
-            id=f"ntf_{name}", execution=state.id, channel=channel, about=happening.about, due=due, created=now,
+            id=f"ntf_{name}", execution=state.id, channel=channel.replace("\0", "\ufffd"), about=happening.about, due=due, created=now,
             updated=now, body=body, person=person, namespace=state.namespace,
         )  # fmt: skip
 

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 import msgspec
 from litestar import Request, Response
-from litestar.exceptions import HTTPException, ValidationException
+from litestar.exceptions import HTTPException, InternalServerException, ValidationException
 
 from petra.accounts import TooManyError
 from petra.accounts.audit import BusyError
@@ -154,6 +154,10 @@ def _refusal(error: Exception) -> ProblemError:
             return ProblemError("bad-request", "the body is not UTF-8")
         case RecursionError():
             return ProblemError("bad-request", "the body is nested too deeply")
+        case InternalServerException() if isinstance(error.__cause__, msgspec.ValidationError):
+            # the framework takes a field that is called like a part of ours for that part
+            place = {"pointer": "", "message": str(error.__cause__).replace("$.data", "$")}
+            return ProblemError("bad-request", "the request cannot be read", [place])
         case ValidationException():
             return ProblemError("bad-request", "the request cannot be read", _places(error))
         case HTTPException():
