@@ -132,7 +132,7 @@ def did_you_mean(word: str, known: Iterable[str]) -> str:
     close = get_close_matches(word.lower(), lowered, n=1, cutoff=0.6)
     if close:
         return f"did you mean '{lowered[close[0]]}'?"
-    if 0 < len(choices) <= 12:
+    if 0 < len(choices) <= 16:
         return "known: " + ", ".join(choices)
     return ""
 
