@@ -32,14 +32,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     with (
         tempfile.TemporaryDirectory(prefix="petra-fuzz-") as folder,
         Path(folder, "log").open("wb") as log,
-    ):
-        server = subprocess.Popen(
+        subprocess.Popen(
             [BIN / "petra", "serve", "--home", f"{folder}/.petra", "--port", "0", "-o", "json"],
             stdout=subprocess.PIPE,
             stderr=log,
             cwd=folder,
             text=True,
-        )
+        ) as server,
+    ):
         try:
             assert server.stdout is not None
             said = json.loads(server.stdout.readline())

@@ -23,6 +23,8 @@ IMPORTS = {
     "lsp": "pygls",
     "server": "litestar, uvicorn, websockets",
     "worker": "websockets",
+    "mcp": "mcp",
+    "speed": "uvloop",
 }
 
 

@@ -19,6 +19,7 @@ from petra.engine.giving import SecretKeeper
 from petra.engine.limits import COMING_S, MISSING_MAX, SECRETS_S, WORDS_MAX
 from petra.engine.workers import ANYTHING, Bounds, Link
 from petra.kernel import Program
+from petra.keychain.sources import stored_as
 from petra.kinds import SERVER_KINDS
 from petra.namespaces import DEFAULT
 from petra.playbook import Playbook, to_yaml
@@ -59,16 +60,24 @@ class Keychains:
         ]
         for pool, answer in questions:
             checked = await asyncio.shield(answer)  # others may wait for it too
-            missing = [*checked.missing, *await self._not_stored(namespace, pool, checked.stored)]
+            missing = [
+                *checked.missing,
+                *await self._not_stored(program.playbook, namespace, pool, checked.stored),
+            ]
             said |= dict.fromkeys(_said(secret, pool) for secret in missing[:MISSING_MAX])
         return list(said)[:MISSING_MAX]
 
-    async def _not_stored(self, namespace: str, pool: str, names: list[str]) -> list[str]:
-        """Return why workers of a pool would not be given stored credentials."""
+    async def _not_stored(
+        self, playbook: Playbook, namespace: str, pool: str, names: list[str]
+    ) -> list[str]:
+        """Return why workers of a pool would not be given stored credentials, by the entries that name them."""
         if self._keeper is None:
             return []
-        lacks = [await self._keeper.lacks(namespace, pool, name) for name in names[:MISSING_MAX]]
-        return [why for why in lacks if why]
+        entries = {stored_as(one): one.name for one in reversed(playbook.keychain)}
+        lacks = [
+            (name, await self._keeper.lacks(namespace, pool, name)) for name in names[:MISSING_MAX]
+        ]
+        return [f"keychain '{entries.get(name, name)}': {why}" for name, why in lacks if why]
 
     def _ask(self, link: Link, program: Program) -> asyncio.Future[frames.Checked]:
         key = link, program.digest
