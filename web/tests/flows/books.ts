@@ -103,3 +103,51 @@ workflow:
             - else:
                 then: {do: continue, set_ctx: {long: "{{ outcome.result }}"}}
 `;
+
+/** Somebody is asked, with a form and a proposal. Whoever has the folder may answer. */
+export const ASKING = `apiVersion: petra/v1
+kind: Playbook
+metadata: {name: asking}
+executor: {spec: {output: "{{ ask }}"}}
+workflow:
+  - step: ask
+    tool:
+      kind: human
+      title: "Pay 12 500?"
+      description: Compare it with the delivery note.
+      actions: [approve, reject]
+      proposal: {amount: 12500}
+      form:
+        type: object
+        required: [amount]
+        properties: {amount: {type: number, minimum: 0}, note: {type: string, maxLength: 5}}
+`;
+
+/** A join that waits for an arc that was not taken. */
+export const STUCK = `apiVersion: petra/v1
+kind: Playbook
+metadata: {name: halves}
+workload: {left: true}
+workflow:
+  - step: a
+    tool: {kind: noop}
+    next:
+      arcs: [{step: b, when: "{{ workload.left }}"}, {step: c, when: "{{ not workload.left }}"}]
+  - step: b
+    tool: {kind: noop}
+    next: {arcs: [{step: j}]}
+  - step: c
+    tool: {kind: noop}
+    next: {arcs: [{step: j}]}
+  - step: j
+    spec: {join: {mode: arcs}}
+    tool: {kind: noop}
+`;
+
+export const SCHEDULE = `apiVersion: petra/v1
+kind: Schedule
+metadata: {name: nightly}
+playbook: hello
+cron: "30 2 * * *"
+timezone: Europe/Berlin
+`;

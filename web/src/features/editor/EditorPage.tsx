@@ -58,9 +58,11 @@ function useCheck(text: string): { checked: Checked | null; error: unknown } {
   return found;
 }
 
-function Editor({ path, base }: { path: string; base: { text: string; tag: string } }) {
+function Editor({ path, base: first }: { path: string; base: { text: string; tag: string } }) {
   const search = route.useSearch();
   const client = useQueryClient();
+  // what was applied from here is the base of what comes next: the server keeps it without its comments
+  const [base, setBase] = useState(first);
   const draft = `draft.${path}.${base.tag}`;
   const [text, setText] = useState(() => recalled(draft) || base.text);
   const [line, setLine] = useState<number | undefined>(search.line);
@@ -72,10 +74,11 @@ function Editor({ path, base }: { path: string; base: { text: string; tag: strin
   useEffect(() => remember(kept.current, changed ? text : ''), [text, changed]);
   const applied = useMutation({
     mutationFn: () => apply(path, text, base.tag),
-    onSuccess: () => {
+    onSuccess: ({ digest }) => {
       remember(kept.current, '');
+      setBase({ text, tag: `"${digest}"` });
       toast('Applied', path);
-      void client.invalidateQueries({ queryKey: keys.source(path) });
+      client.removeQueries({ queryKey: keys.source(path) });
       void client.invalidateQueries({ queryKey: keys.playbook(path) });
     },
   });

@@ -78,6 +78,7 @@ export function TextPane({ text, problems, line, onChange, onLine }: Props) {
         ],
       }),
     });
+    made.scrollDOM.tabIndex = 0; // what scrolls can be scrolled with the keyboard
     view.current = made;
     return () => made.destroy();
   }, []);

@@ -112,7 +112,6 @@ function Shown({ item, who, onClose }: { item: WorkItem; who: Me; onClose: () =>
       <Facts item={item} />
       {item.body.spec.description ? <p className={`${css.text} data`}>{item.body.spec.description}</p> : null}
       <Filled item={item} draft={draft} />
-      {error ? <ErrorBox error={error} /> : null}
       {isOpen(item) ? (
         <div className="row wrap">
           {decisions.map((act, n) => (
@@ -155,6 +154,8 @@ function Shown({ item, who, onClose }: { item: WorkItem; who: Me; onClose: () =>
       ) : (
         <Decided item={item} />
       )}
+      {error ? <ErrorBox error={error} /> : null}
+      <FormNotes item={item} draft={draft} />
       <Comments item={item} />
       {isOpen(item) && first ? (
         <details>
@@ -213,12 +214,21 @@ function Filled({ item, draft }: { item: WorkItem; draft: ReturnType<typeof useD
   const form = item.body.spec.form;
   if (!form)
     return item.body.spec.proposal ? <Value value={item.body.spec.proposal} name="proposed" /> : null;
-  const changed = isOpen(item) ? changedFields(item.body.spec.proposal, draft.data) : [];
   return (
     <section aria-label="Form" className="stack tight">
       <Suspense fallback={<Skeleton lines={4} />}>
         <SchemaForm schema={form} data={draft.data} onChange={draft.change} readonly={!isOpen(item)} />
       </Suspense>
+    </section>
+  );
+}
+
+/** What is to be said of the form: below the buttons, so that nothing moves under the hand that goes for one. */
+function FormNotes({ item, draft }: { item: WorkItem; draft: ReturnType<typeof useDraft> }) {
+  if (!item.body.spec.form || !isOpen(item)) return null;
+  const changed = changedFields(item.body.spec.proposal, draft.data);
+  return (
+    <>
       {changed.length ? (
         <p className="muted data">differs from what was proposed: {changed.join(', ')}</p>
       ) : null}
@@ -227,7 +237,7 @@ function Filled({ item, draft }: { item: WorkItem; draft: ReturnType<typeof useD
           {item.holder ? DRAFT[draft.state] : 'not kept until you claim it or decide'}
         </p>
       ) : null}
-    </section>
+    </>
   );
 }
 

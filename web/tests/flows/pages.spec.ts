@@ -1,0 +1,141 @@
+import { ASKING, SCHEDULE, STUCK } from './books';
+import { example, expect, isAccessible, type Served, test } from './serving';
+
+const ASKED = /Pay 12 500\?/;
+
+async function asked(served: Served): Promise<{ execution: string; item: string }> {
+  const execution = await served.run(ASKING);
+  const found = await served.call<{ items: { id: string }[] }>('GET', `/work-items?execution=${execution}`);
+  return { execution, item: found.items[0]?.id ?? '' };
+}
+
+test.describe('the inbox', () => {
+  test('22 by keyboard only: claim, change what was proposed, approve', async ({ inside: page, served }) => {
+    const { execution, item } = await asked(served);
+    await page.goto(`${served.said.url}/inbox`);
+    await expect(page.getByRole('row').filter({ hasText: ASKED })).toHaveCount(1);
+    await page.keyboard.press('j');
+    await expect(page).toHaveURL(new RegExp(`item=${execution}/${item}`));
+    await expect(page.getByRole('heading', { name: ASKED })).toBeVisible();
+    await page.keyboard.press('c');
+    await expect(page.getByText('allocated by')).toBeVisible();
+    const amount = page.getByLabel('amount');
+    await amount.focus();
+    await page.keyboard.press('ControlOrMeta+a');
+    await page.keyboard.type('11000');
+    await expect(page.getByText('differs from what was proposed: amount')).toBeVisible();
+    await expect(page.getByText('draft saved')).toBeVisible();
+    await isAccessible(page);
+    await page.keyboard.press('ControlOrMeta+Enter');
+    await expect(page.getByRole('region', { name: 'Decision' })).toContainText('approve');
+    await expect
+      .poll(async () => await served.call('GET', `/executions/${execution}/result`))
+      .toMatchObject({ action: 'approve', data: { amount: 11000 } });
+  });
+
+  test('23 what another has says who, and nobody decides it twice', async ({ inside: page, served }) => {
+    const { execution, item } = await asked(served);
+    await served.call('POST', `/work-items/${execution}/${item}/reassign`, { to: 'bob' });
+    await page.goto(`${served.said.url}/inbox?box=all&item=${execution}/${item}`);
+    const approve = page.getByRole('button', { name: /^approve/ });
+    await expect(approve).toHaveAttribute('title', "'bob' holds it");
+    await expect(approve).toHaveAttribute('aria-disabled', 'true');
+  });
+
+  test('a form that is not filled in says where', async ({ inside: page, served }) => {
+    const { execution, item } = await asked(served);
+    await page.goto(`${served.said.url}/inbox?item=${execution}/${item}`);
+    await page.getByLabel('note').fill('much too long');
+    await page.getByRole('button', { name: /^approve/ }).click();
+    await expect(page.getByRole('alert').first()).toContainText('form');
+    await page.getByRole('button', { name: /^reject/ }).waitFor();
+  });
+});
+
+test.describe('playbooks', () => {
+  test('20 an unsound text is shown the shortest way to get stuck, and cannot be applied', async ({
+    inside: page,
+    served,
+  }) => {
+    await served.call('PUT', '/playbooks/halves?allow_unsound=true', { text: STUCK });
+    await page.goto(`${served.said.url}/edit/halves`);
+    await expect(page.getByText('not sound', { exact: true })).toBeVisible();
+    await expect(page.getByRole('list', { name: 'Problems' })).toContainText('P301');
+    await expect(page.getByText('5 of 5')).toBeVisible();
+    await expect(page.locator('[data-step="j"]')).toHaveAttribute('data-token', 'stuck');
+    await page.getByRole('button', { name: 'First' }).click();
+    await expect(page.locator('[data-step="j"]')).not.toHaveAttribute('data-token', 'stuck');
+    await isAccessible(page);
+  });
+
+  test('19 a mistake is marked, mended and applied', async ({ inside: page, served }) => {
+    await served.apply(example('hello'));
+    await page.goto(`${served.said.url}/edit/hello`);
+    const apply = page.getByRole('button', { name: /^Apply/ });
+    await expect(apply).toHaveAttribute('title', 'nothing has changed');
+    const text = page.getByLabel('The text of the playbook');
+    await text.click();
+    await page.keyboard.press('ControlOrMeta+End');
+    await page.keyboard.type('wrong: 1\n');
+    await expect(apply).toContainText('1 error');
+    await expect(page.getByRole('list', { name: 'Problems' })).toContainText('P101');
+    await page.getByRole('button', { name: 'Drop my changes' }).click();
+    await text.click();
+    await page.keyboard.press('ControlOrMeta+Home');
+    await page.keyboard.type('# mine\n');
+    await expect(apply).not.toHaveAttribute('aria-disabled', 'true');
+    await apply.click();
+    await expect(page.getByText('Applied', { exact: true })).toBeVisible();
+    await expect(apply).toHaveAttribute('title', 'nothing has changed');
+  });
+
+  test('a playbook shows how its runs went', async ({ inside: page, served }) => {
+    await served.apply(example('hello'));
+    await served.call('POST', '/executions', { playbook: 'hello' });
+    await page.goto(`${served.said.url}/playbooks`);
+    await page.getByRole('link', { name: 'hello' }).click();
+    await expect(page.getByRole('heading', { name: 'hello' })).toBeVisible();
+    await expect(page.locator('[data-step="greet"]')).toContainText(/ms|s/);
+    await isAccessible(page);
+    await page.getByRole('tab', { name: 'Source' }).click();
+    await expect(page.getByText('def main(name):')).toBeVisible();
+    await page.getByRole('tab', { name: 'Versions' }).click();
+    await expect(page.getByText('runs now')).toBeVisible();
+  });
+});
+
+test.describe('running it', () => {
+  test('24 a schedule says when next, is paused and resumed', async ({ inside: page, served }) => {
+    await served.apply(example('hello'));
+    await served.call('PUT', '/schedules/nightly', { text: SCHEDULE });
+    await page.goto(`${served.said.url}/schedules`);
+    const card = page.getByRole('article', { name: 'nightly' });
+    await expect(card).toContainText('At 02:30 every day');
+    await card.getByRole('button', { name: 'the next 10' }).click();
+    await expect(card.getByRole('listitem')).toHaveCount(13);
+    await isAccessible(page);
+    await card.getByRole('button', { name: 'Pause' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Pause', exact: true }).click();
+    await expect(card.getByText('paused', { exact: true })).toBeVisible();
+    await card.getByRole('button', { name: 'Resume' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Resume', exact: true }).click();
+    await expect(card.getByText('paused', { exact: true })).toBeHidden();
+  });
+
+  for (const scheme of ['light', 'dark'] as const) {
+    test(`25 every page keeps nobody out, ${scheme}`, async ({ inside: page, served }) => {
+      await page.emulateMedia({ colorScheme: scheme });
+      await served.apply(example('hello'));
+      const pages = ['playbooks', 'p/hello', 'edit/hello', 'inbox', 'schedules', 'workers', 'system'];
+      for (const path of [...pages, 'system?tab=audit', 'system?tab=tokens', 'system?tab=users']) {
+        await page.goto(`${served.said.url}/${path}`);
+        await expect(page.getByRole('heading', { level: 1 })).toBeVisible();
+        await page.waitForLoadState('networkidle');
+        await isAccessible(page);
+      }
+      await page.goto(`${served.said.url}/system?tab=audit`);
+      await page.getByRole('button', { name: 'Verify the chain' }).click();
+      await expect(page.getByText(/the chain holds/)).toBeVisible();
+    });
+  }
+});
