@@ -76,6 +76,9 @@ def test_what_is_copied_as_a_command_line_is_one(line: list[str]) -> None:
     with click.Context(petra) as context:
         name, command, rest = petra.resolve_command(context, list(line))
         assert command is not None
+        if isinstance(command, click.Group):
+            name, command, rest = command.resolve_command(context, rest)
+        assert command is not None
         command.make_context(name, rest, parent=context)
 
 

@@ -2,24 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { WorkItem } from '../api/items';
 import { completing, ITEM_ACTS, type ItemView, saving } from './items';
 import { hindrance, mistakes, startForm } from './registry';
-
-const ITEM: WorkItem = {
-  id: 'i1',
-  execution: 'e 1',
-  step: 'ask',
-  title: 'Pay?',
-  state: 'offered',
-  created: null,
-  updated: null,
-  due: null,
-  priority: 0,
-  users: ['ada'],
-  roles: [],
-  excluded: [],
-  holder: null,
-  namespace: 'default',
-  body: { spec: {}, draft: null, comments: [], decision: null },
-};
+import { ITEM } from './samples';
 
 function view(change: Partial<WorkItem> = {}, more: Partial<ItemView> = {}): ItemView {
   return { item: { ...ITEM, ...change }, me: 'ada', may: ['decide'], offline: false, ...more };

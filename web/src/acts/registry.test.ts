@@ -1,7 +1,10 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { asCli, asCurl, asPython, quoted } from './copy';
+import { completing, ITEM_ACTS, saving } from './items';
 import { ACTS, type ActView, actOf, type Form, hindrance, mistakes, startForm } from './registry';
+import { ITEM, SCHEDULE } from './samples';
+import { SCHEDULE_ACTS } from './schedules';
 
 const VIEW: ActView = {
   id: '019f3c-a2f6',
@@ -104,6 +107,15 @@ test('the command lines are those that the Python tests parse with the real comm
   ]).concat([
     ['start', 'a/b', '--workload', '{"a": 1}', '--label', 'env=prod'],
     ['get', VIEW.id],
+    ...[...ITEM_ACTS, completing('approve', 0, { amount: 1 }), saving({ amount: 1 })].map((act) =>
+      act.cli(
+        { ...VIEW, item: { ...ITEM, execution: VIEW.id }, me: 'ada' },
+        { to: 'bob', reason: "it's late" },
+      ),
+    ),
+    ...SCHEDULE_ACTS.map((act) =>
+      act.cli({ ...VIEW, schedule: SCHEDULE }, { reason: 'so', from: '2026-01-01', to: '2026-01-02' }),
+    ),
   ]);
   const text = `${JSON.stringify(lines, null, 1)}\n`;
   if (process.env.PETRA_WRITE || !existsSync(file)) writeFileSync(file, text);

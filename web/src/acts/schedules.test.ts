@@ -1,31 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import type { Schedule } from '../api/schedules';
 import { hindrance, startForm } from './registry';
+import { SCHEDULE } from './samples';
 import { SCHEDULE_ACTS, type ScheduleView } from './schedules';
-
-const SCHEDULE: Schedule = {
-  name: 'a b',
-  playbook: 'load',
-  cron: '30 2 * * *',
-  every_s: null,
-  at: null,
-  timezone: 'UTC',
-  words: '',
-  overlap: 'skip',
-  catch_up_s: 60,
-  jitter_s: 0,
-  workload: {},
-  paused: false,
-  next: [],
-  due: null,
-  running: [],
-  queued: [],
-  started: 0,
-  passed: {},
-  trouble: null,
-  execution: 'schedule-1',
-  last: [],
-};
 
 function view(change: Partial<Schedule> = {}, more: Partial<ScheduleView> = {}): ScheduleView {
   return { schedule: { ...SCHEDULE, ...change }, may: ['start', 'steer'], offline: false, ...more };
