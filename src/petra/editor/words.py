@@ -24,6 +24,7 @@ NAMES: Mapping[str, str] = MappingProxyType(
         "_attempt": "Which try this is, from 1.",
         "results": "The results of the tasks before, by name.",
         "outcome": "What the try came to: `status`, `result`, `error`, `meta`, and what the kind adds.",
+        "item": "In `notify`, the work item: `id`, `step`, `title`, and who is asked.",
         "keychain": "The secrets, by name; on workers only, never stored.",
         "arrived": "How many branches have arrived.",
         "total": "How many branches there are.",

@@ -7,10 +7,13 @@ much data, such as folding a log, is done by a few threads.
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
-from multiprocessing import get_context
+from multiprocessing import get_context, parent_process
+from multiprocessing.process import BaseProcess
+from threading import Thread
 from typing import TypeVar
 
 from petra.server.problems import ProblemError
@@ -88,7 +91,8 @@ class LongWork:
 
     def _started(self) -> ProcessPoolExecutor:
         if self._pool is None:
-            self._pool = ProcessPoolExecutor(1, mp_context=get_context("spawn"))
+            spawn = get_context("spawn")
+            self._pool = ProcessPoolExecutor(1, spawn, initializer=_end_with_the_server)
         return self._pool
 
     def _drop(self) -> None:
@@ -97,3 +101,15 @@ class LongWork:
             for process in list(pool._processes.values()):  # noqa: SLF001 - it offers no other way to end work
                 process.terminate()
             pool.shutdown(wait=False, cancel_futures=True)
+
+
+def _end_with_the_server() -> None:
+    """Have this process end when the one that began it does, however that was: it would wait for work for ever."""
+    server = parent_process()
+    if server is not None:
+        Thread(target=_end_after, args=(server,), daemon=True).start()
+
+
+def _end_after(server: BaseProcess) -> None:
+    server.join()
+    os._exit(1)  # whatever it works on, nobody waits for it
