@@ -156,7 +156,9 @@ def test_a_role_lets_do_what_it_says(
         assert somebody.post(f"{path}/pause").status_code == steers
         text = {"text": ADDS.replace("adds", f"adds_{role.replace('@', '_')}")}
         assert somebody.post("/playbooks", json=text).status_code == applies
-        assert somebody.get("/users").status_code == administers
+        listed = somebody.get("/users").status_code
+        asks = role in ("operator", "approver", "finance")  # they find colleagues, by a part of a name
+        assert listed == (400 if asks else administers)
         assert somebody.get("/executions").status_code == (200 if sees == 200 else 403)
 
 

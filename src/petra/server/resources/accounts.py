@@ -130,7 +130,9 @@ async def users(
             items=[_user(one) for one in found if q.casefold() in one.name.casefold()][:most]
         )
     if not q:
-        raise ProblemError("forbidden", "who does not administer users says 'q': a part of a name")
+        raise ProblemError(
+            "bad-request", "who does not administer users says 'q': a part of a name"
+        )
     acts = frozenset({May.DECIDE, May.STEER}) & here.may
     known = await service.register.known_in(here, q, most) if acts else []
     return Page(items=[_colleague(one, here) for one in known])
