@@ -157,7 +157,8 @@ def test_a_role_lets_do_what_it_says(
         text = {"text": ADDS.replace("adds", f"adds_{role.replace('@', '_')}")}
         assert somebody.post("/playbooks", json=text).status_code == applies
         listed = somebody.get("/users").status_code
-        asks = role in ("operator", "approver", "finance")  # they find colleagues, by a part of a name
+        # they find colleagues, by a part of a name
+        asks = role in ("operator", "approver", "finance")
         assert listed == (400 if asks else administers)
         assert somebody.get("/executions").status_code == (200 if sees == 200 else 403)
 
