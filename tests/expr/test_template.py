@@ -102,6 +102,7 @@ def test_rendering(source: str, expected: Json) -> None:
         ("{{ ctx.d|dictsort }}", [["a", 1], ["b", 2]]), ("{{ ctx.l|reverse }}", [2, 1, 3]), ("{{ 'ab'|reverse }}", "ba"),
         ("{{ range(5)|batch(2, 0) }}", [[0, 1], [2, 3], [4, 0]]), ("{{ range(5)|slice(2) }}", [[0, 1, 2], [3, 4]]),
         ("{{ 'a b/ü'|urlencode }}", "a%20b/%C3%BC"), ("{{ {'a': 'x y'}|urlencode }}", "a=x%20y"),
+        ("{{ {'a': 1, 'b': none, 'c': ''}|urlencode }}", "a=1&c="),
         ("{{ 'a\nb'|indent(2) }}", "a\n  b"), ("{{ 'a\nb'|indent(2, true) }}", "  a\n  b"),
         ("{{ ctx.rows|groupby('k')|map('first') }}", ["a", "b"]), ("{{ '%s:%03d:%.1f%%'|format('a', 7, 1.25) }}", "a:007:1.2%"),
         ("{{ ctx.s.startswith('te') and ctx.s.endswith('xt') }}", True), ("{{ '-'.join(['a', 1]) }}", "a-1"),

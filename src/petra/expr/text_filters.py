@@ -302,12 +302,13 @@ def b64decode(frame: Frame, value: Value) -> str:
 
 
 def urlencode(frame: Frame, value: Value) -> str:
-    """Percent-encoded; an object becomes a query string."""
+    """Percent-encoded; an object becomes a query string, without what is null."""
     if isinstance(value, Mapping):
         frame.spend(len(value))
         pairs = [
-            f"{urlencode(frame, key)}={urlencode(frame, text(frame, '' if item is None else item))}"
+            f"{urlencode(frame, key)}={urlencode(frame, text(frame, item))}"
             for key, item in zip(value, frame.through_all(list(value.values())), strict=True)
+            if item is not None
         ]
         frame.make_text(sum(map(len, pairs)) + len(pairs))
         return "&".join(pairs)
