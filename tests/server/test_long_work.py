@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import select
 import signal
@@ -9,6 +10,8 @@ from pathlib import Path
 
 import pytest
 from server.conftest import serve
+
+from petra.server.long_work import LongWork
 
 LONG_S = 120
 """Only a process that never ends is waited for so long."""
@@ -41,3 +44,22 @@ def test_no_process_outlives_a_server_that_was_killed(tmp_path: Path) -> None:
             if not select.select([watched], [], [], 0)[0]:
                 signal.pidfd_send_signal(watched, signal.SIGKILL)
             os.close(watched)
+
+
+async def _warmed() -> None:
+    work = LongWork()
+    try:
+        work.warm(len, "")
+        assert work._pool is not None
+        early = set(work._pool._processes)
+        work.warm(len, "")
+        assert await work.do(len, "abc") == 3
+        assert early == set(work._pool._processes)
+        assert len(early) == 1
+    finally:
+        work.close()
+
+
+@pytest.mark.slow
+def test_a_process_that_was_begun_early_does_the_first_work() -> None:
+    asyncio.run(_warmed())

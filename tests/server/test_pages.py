@@ -72,9 +72,9 @@ def test_files_are_kept_for_ever_and_sent_packed(page: httpx2.Response, server: 
 
 @pytest.mark.usefixtures("page")
 def test_a_prefix_stands_before_everything(tmp_path: Path) -> None:
-    with serve(tmp_path / ".petra", "--prefix", "/work") as served:
+    with serve(tmp_path / ".petra", "--prefix", "/behind") as served:
         shown = httpx2.get(f"{served.url}/executions")
-        assert '<base href="/work/" />' in shown.text
+        assert '<base href="/behind/" />' in shown.text
         name = re.findall(r'src="\./(assets/[\w.-]+\.js)"', shown.text)[0]
         assert httpx2.get(f"{served.url}/{name}").status_code == 200
 

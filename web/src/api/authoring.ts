@@ -1,6 +1,5 @@
 /** Writing playbooks: check a text, complete a word, apply it. */
-import { API, basePath, carryOut, client, shaped, taken } from './client';
-import { answered, away } from './problems';
+import { API, carryOut, client, shaped, taken } from './client';
 import type { Schemas } from './shapes';
 
 export type Checked = Schemas['CheckedText'];
@@ -18,23 +17,15 @@ export async function complete(text: string, line: number, column: number): Prom
 
 /** The text that is applied under a path, and what replaces it must name. */
 export async function current(path: string): Promise<{ text: string; tag: string }> {
-  let response: Response;
-  try {
-    response = await fetch(
-      `${basePath()}${API}/playbooks/${path.split('/').map(encodeURIComponent).join('/')}`,
-    );
-  } catch (error) {
-    throw away(error);
-  }
-  const body: unknown = await response.json().catch(() => '');
-  if (!response.ok) throw answered(response.status, body);
-  return { text: (body as { text: string }).text, tag: response.headers.get('etag') ?? '' };
+  const asked = client.GET('/api/v1/playbooks/{path}', { params: { path: { path } } });
+  const [found, { response }] = await Promise.all([taken(asked), asked]);
+  return { text: found.text, tag: response.headers.get('etag') ?? '' };
 }
 
 export function applyCall(path: string, text: string, tag: string) {
   return {
     method: 'PUT' as const,
-    path: `${API}/playbooks/${path.split('/').map(encodeURIComponent).join('/')}`,
+    path: `${API}/playbooks/${encodeURIComponent(path)}`,
     body: { text },
     ...(tag ? { headers: { 'If-Match': tag } } : {}),
   };

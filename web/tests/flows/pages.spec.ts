@@ -89,6 +89,19 @@ test.describe('playbooks', () => {
     await expect(apply).toHaveAttribute('title', 'nothing has changed');
   });
 
+  test('a playbook in a folder is found by its path, shown and edited', async ({ inside: page, served }) => {
+    await served.apply(example('credit_check'));
+    await page.goto(`${served.said.url}/p/examples/credit_check`);
+    await expect(page.getByRole('heading', { name: 'examples/credit_check' })).toBeVisible();
+    await page.getByRole('link', { name: 'Edit' }).click();
+    await expect(page.getByLabel('The text of the playbook')).toContainText('credit_check');
+    await page.getByLabel('The text of the playbook').click();
+    await page.keyboard.press('ControlOrMeta+Home');
+    await page.keyboard.type('# mine\n');
+    await page.getByRole('button', { name: 'Apply', exact: true }).click();
+    await expect(page.getByText('Applied', { exact: true })).toBeVisible();
+  });
+
   test('a playbook shows how its runs went', async ({ inside: page, served }) => {
     await served.apply(example('hello'));
     await served.call('POST', '/executions', { playbook: 'hello' });

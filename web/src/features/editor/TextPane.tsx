@@ -9,6 +9,7 @@ import { EditorView, highlightActiveLine, keymap, lineNumbers } from '@codemirro
 import { classHighlighter } from '@lezer/highlight';
 import { useEffect, useRef } from 'react';
 import { complete, type Finding } from '../../api/authoring';
+import { nonce } from '../../kit/nonce';
 import { Places, spanOf } from './diagnostics';
 import css from './editor.module.css';
 
@@ -39,8 +40,6 @@ async function words(context: CompletionContext) {
     validFor: /^\w*$/,
   };
 }
-
-const nonce = () => document.querySelector<HTMLMetaElement>('meta[property="csp-nonce"]')?.nonce ?? '';
 
 /** The text of a playbook: YAML with what is wrong where it is wrong. */
 export function TextPane({ text, problems, line, onChange, onLine }: Props) {

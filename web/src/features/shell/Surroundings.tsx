@@ -4,6 +4,7 @@ import { Notifications } from '@mantine/notifications';
 import { QueryClient, QueryClientProvider } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
 import { AWAY, Problem } from '../../api/problems';
+import { nonce } from '../../kit/nonce';
 import { useTheme } from '../../kit/theme';
 
 const look = createTheme({
@@ -50,10 +51,6 @@ const ours: Record<string, string> = {
   '--mantine-color-gray-text': 'var(--text)',
 };
 const variables: CSSVariablesResolver = () => ({ variables: ours, light: ours, dark: ours });
-
-export function nonce(): string {
-  return document.querySelector<HTMLMetaElement>('meta[property="csp-nonce"]')?.nonce ?? '';
-}
 
 /** Ask again only where that can help: nobody answered, or the server said it is busy. */
 function worthRetrying(count: number, error: unknown): boolean {
