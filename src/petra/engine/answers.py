@@ -24,6 +24,8 @@ class Answered:
     execution: str
     refused: str = ""
     version: int = 0
+    noted: bool = False
+    """Whether the audit was told in the same transaction."""
 
 
 class ReusedError(UsageError):

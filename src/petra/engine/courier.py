@@ -113,6 +113,7 @@ class Courier:
             command=message.id,
             request=message.request,
             letter=letter.id,
+            note=message.note,
         )
         if isinstance(command, c.Start | c.Migrate):
             try:
@@ -255,6 +256,7 @@ class Courier:
             id=request.command,
             request=request.request,
             digest=brings.digest if (brings := request.program or request.target) else "",
+            note=request.note,
         )
         name = request.command or secrets.token_hex(12)
         return Letter(

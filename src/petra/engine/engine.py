@@ -79,6 +79,7 @@ from petra.own_labels import KEEPS
 from petra.playbook import Playbook
 from petra.playbook.keeper import keeper
 from petra.store.base import Store
+from petra.store.trail import under_way
 
 _log = logging.getLogger(__name__)
 
@@ -362,8 +363,9 @@ class Engine:
             answer.cancel()
             return answered
         self.scope.add(execution)
-        self._inbox.push(Submission(execution, make, answer, command, request, program, target))
-        return await asyncio.shield(answer)
+        submission = Submission(execution, make, answer, command, request, program, target)
+        self._inbox.push(submission)
+        return await _noted(submission, answer)
 
     def check(self) -> None:
         """Raise a StoppedError if the engine closes or has stopped, with the reason."""
@@ -432,6 +434,17 @@ class Engine:
         self._inbox.end()
         self._awaited.fail(why)
         self.feed.close(why)
+
+
+async def _noted(request: Submission, answer: asyncio.Future[Answered]) -> Answered:
+    """Wait for an answer; what asks for it is noted with the change that carries it out."""
+    trail = under_way()
+    if trail is not None:
+        request.note = trail.entry()
+    answered = await asyncio.shield(answer)
+    if trail is not None and answered.noted:
+        trail.written = True
+    return answered
 
 
 def _admitted(make: Make) -> Make:

@@ -68,7 +68,8 @@ class Releaser:
                 if refused and request.command and not (draft.lines or request.letter):
                     await self._refused(request, Answered(entry.state.id, refused, draft.version))
                 elif request.answer is not None:
-                    request.reply(Answered(entry.state.id, refused, draft.version))
+                    noted = bool(draft.lines) and request.is_noted(refused)
+                    request.reply(Answered(entry.state.id, refused, draft.version, noted))
         return acks
 
     async def post(self, drafts: list[Draft]) -> None:

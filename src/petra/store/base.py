@@ -21,6 +21,7 @@ from petra.store.accounts import Accounts
 from petra.store.notifications import Notifications
 from petra.store.rows import (
     Answer,
+    AuditNote,
     Batch,
     ExecutionCount,
     ExecutionFilter,
@@ -254,11 +255,13 @@ class Store(Protocol):
         nothing is left; answers of commands without execution go with their age.
         """
 
-    async def remove(self, executions: Sequence[str]) -> Expired:
-        """Delete those of some executions that have ended, as ``expire`` does; the others stay as they are."""
+    async def remove(self, executions: Sequence[str], note: AuditNote | None = None) -> Expired:
+        """Delete those of some executions that have ended, as ``expire`` does, and note that; the others stay."""
 
-    async def archive(self, path: str, namespace: str = DEFAULT) -> int:
-        """Let nobody find the playbooks of a path any more; return how many there were. Executions keep theirs."""
+    async def archive(
+        self, path: str, namespace: str = DEFAULT, note: AuditNote | None = None
+    ) -> int:
+        """Let nobody find the playbooks of a path any more, and note that; return how many. Executions keep theirs."""
 
     async def refers_to(self, prefix: str) -> bool:
         """Whether any execution refers to an object whose key begins like that."""

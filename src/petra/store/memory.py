@@ -37,6 +37,7 @@ from petra.store.memory_accounts import MemoryAccounts
 from petra.store.memory_notifications import MemoryNotifications
 from petra.store.rows import (
     Answer,
+    AuditNote,
     Batch,
     Change,
     ExecutionCount,
@@ -101,7 +102,7 @@ class MemoryStore:
         self._engines: dict[str, float] = {}
         self._listeners: list[Callable[[str], None]] = []
         self.accounts = MemoryAccounts()
-        self.notifications = MemoryNotifications()
+        self.notifications = MemoryNotifications(self.accounts)
 
     # Writing
 
@@ -113,6 +114,8 @@ class MemoryStore:
         answers, refused, new = judge_answers(batch.answers, self._answers)
         self._answers.update({answer.command: answer for answer in new})
         stale = self._shelve(batch.playbooks)
+        if batch.notes and not stale and not self.accounts.has_noted(batch.notes[0]):
+            self.accounts.add_notes(*batch.notes)
         self._post(batch.letters, batch.taken)
         for notice in batch.notices:
             for heard in tuple(self._listeners):
@@ -173,6 +176,7 @@ class MemoryStore:
             stream.commands.add(answer.command)
         self._post(change.letters, change.taken)
         self.notifications.add(change.notifications)
+        self.accounts.add_notes(*change.notes)
 
     def _post(self, letters: Iterable[Letter], taken: Iterable[str]) -> None:
         for name in taken:
@@ -426,17 +430,22 @@ class MemoryStore:
             del self._answers[command]
         return found
 
-    async def archive(self, path: str, namespace: str = DEFAULT) -> int:
+    async def archive(
+        self, path: str, namespace: str = DEFAULT, note: AuditNote | None = None
+    ) -> int:
         """Let nobody find the playbooks of a path any more."""
         gone = [p for p in self._applied(namespace) if p.path == path]
+        self.accounts.add_notes(note if gone else None)
         for one in gone:
             self._playbooks[one.digest, namespace] = msgspec.structs.replace(one, applied=0.0)
         return len(gone)
 
-    async def remove(self, executions: Sequence[str]) -> Expired:
+    async def remove(self, executions: Sequence[str], note: AuditNote | None = None) -> Expired:
         """Delete those of some executions that have ended."""
         known = [key for key in sorted(set(executions)) if key in self._streams]
-        return self._delete([key for key in known if self._streams[key].row.ended is not None])
+        gone = [key for key in known if self._streams[key].row.ended is not None]
+        self.accounts.add_notes(note if gone else None)
+        return self._delete(gone)
 
     def _delete(self, gone: list[str]) -> Expired:
         streams = [self._streams.pop(key) for key in gone]

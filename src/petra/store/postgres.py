@@ -33,6 +33,7 @@ from petra.store.postgres_write import Connection
 from petra.store.queries import load_migrations, load_queries, missing_migrations
 from petra.store.rows import (
     Answer,
+    AuditNote,
     Batch,
     ExecutionCount,
     ExecutionFilter,
@@ -277,9 +278,9 @@ class PostgresStore:
         """Delete executions that ended before a time; their records go in pieces behind it."""
         return await self._delete(lambda c: writing.expire_streams(c, before, limit))
 
-    async def remove(self, executions: Sequence[str]) -> Expired:
+    async def remove(self, executions: Sequence[str], note: AuditNote | None = None) -> Expired:
         """Delete those of some executions that have ended."""
-        return await self._delete(lambda c: writing.remove_streams(c, executions))
+        return await self._delete(lambda c: writing.remove_streams(c, executions, note))
 
     async def _delete(
         self, work: Callable[[Connection], Awaitable[list[tuple[str, int]]]]
@@ -290,9 +291,11 @@ class PostgresStore:
         names = tuple(execution for execution, _ in gone)
         return Expired(executions=names, records=sum(version for _, version in gone))
 
-    async def archive(self, path: str, namespace: str = DEFAULT) -> int:
+    async def archive(
+        self, path: str, namespace: str = DEFAULT, note: AuditNote | None = None
+    ) -> int:
         """Let nobody find the playbooks of a path any more."""
-        return await self._write(lambda c: writing.archive(c, path, namespace))
+        return await self._write(lambda c: writing.archive(c, path, namespace, note))
 
     async def forget_orphans(self, keys: Sequence[str]) -> None:
         """Say that those objects have been deleted."""

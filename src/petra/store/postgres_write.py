@@ -27,9 +27,11 @@ from petra.store.judge import (
     search_text,
 )
 from petra.store.notifications import notification_columns
+from petra.store.postgres_accounts import append_notes, has_noted
 from petra.store.queries import load_queries
 from petra.store.rows import (
     Answer,
+    AuditNote,
     Batch,
     Change,
     ExecutionRow,
@@ -78,6 +80,7 @@ class BatchWriter:
         self._rows: defaultdict[str, list[Sequence[object]]] = defaultdict(list)
         self._streams: dict[str, int] = {}
         self._heads: dict[str, Head] = {}
+        self._notes: list[AuditNote] = []
 
     async def write(self, batch: Batch) -> Committed:
         """Judge every change and write those that apply."""
@@ -112,6 +115,9 @@ class BatchWriter:
             if self._rows[name]:
                 await self._connection.execute(_SQL[name], *_transposed(self._rows[name]))
         stale = await self._playbooks(batch.playbooks)
+        if batch.notes and not stale and not await has_noted(self._connection, batch.notes[0]):
+            self._notes += batch.notes
+        await append_notes(self._connection, *self._notes)
         return Committed(outcomes=tuple(outcomes), answers=answers, refused=refused, stale=stale)
 
     async def _lock(self, batch: Batch) -> Mapping[int, int]:
@@ -207,6 +213,7 @@ class BatchWriter:
         self._letters(change)
         if change.notifications:
             rows["insert_notifications"] += map(notification_columns, change.notifications)
+        self._notes += change.notes
 
     def _letters(self, given: Batch | Change) -> None:
         self._rows["take_letters"] += [(name,) for name in given.taken]
@@ -262,9 +269,13 @@ async def expire_streams(
     return await _delete(connection, found)
 
 
-async def remove_streams(connection: Connection, names: Sequence[str]) -> list[tuple[str, int]]:
+async def remove_streams(
+    connection: Connection, names: Sequence[str], note: AuditNote | None
+) -> list[tuple[str, int]]:
     """Delete those of some executions that have ended."""
-    return await _delete(connection, await connection.fetch(_SQL["remove"], list(names)))
+    gone = await _delete(connection, await connection.fetch(_SQL["remove"], list(names)))
+    await append_notes(connection, note if gone else None)
+    return gone
 
 
 async def _delete(connection: Connection, found: Sequence[Sequence[Any]]) -> list[tuple[str, int]]:
@@ -278,12 +289,14 @@ async def _delete(connection: Connection, found: Sequence[Sequence[Any]]) -> lis
     return [(row[1], row[2]) for row in found]
 
 
-async def archive(connection: Connection, path: str, namespace: str) -> int:
+async def archive(connection: Connection, path: str, namespace: str, note: AuditNote | None) -> int:
     """Let nobody find the playbooks of a path any more; nor the version before this one, in the default namespace."""
     await connection.execute(_SQL["lock_path"], f"{namespace} {path}")
     if namespace == DEFAULT:
         await connection.execute(_SQL["archive_playbooks"], path)
-    return int(await connection.fetchval(_SQL["archive"], namespace, path))
+    gone = int(await connection.fetchval(_SQL["archive"], namespace, path))
+    await append_notes(connection, note if gone else None)
+    return gone
 
 
 async def purge_records(connection: Connection) -> bool:

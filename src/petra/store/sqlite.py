@@ -40,6 +40,7 @@ from petra.store.owner import Ownership
 from petra.store.queries import load_queries
 from petra.store.rows import (
     Answer,
+    AuditNote,
     Batch,
     ExecutionCount,
     ExecutionFilter,
@@ -406,9 +407,9 @@ class SqliteStore:
         """Delete executions that ended before a time; their records go in pieces behind it."""
         return await self._delete(lambda c: writing.expire_streams(c, before, limit))
 
-    async def remove(self, executions: Sequence[str]) -> Expired:
+    async def remove(self, executions: Sequence[str], note: AuditNote | None = None) -> Expired:
         """Delete those of some executions that have ended."""
-        return await self._delete(lambda c: writing.remove_streams(c, executions))
+        return await self._delete(lambda c: writing.remove_streams(c, executions, note))
 
     async def _delete(self, work: Callable[[apsw.Connection], list[tuple[str, int]]]) -> Expired:
         gone = await self._write(work, gone=lambda found: [name for name, _ in found], aside=True)
@@ -417,9 +418,11 @@ class SqliteStore:
         names = tuple(execution for execution, _ in gone)
         return Expired(executions=names, records=sum(version for _, version in gone))
 
-    async def archive(self, path: str, namespace: str = DEFAULT) -> int:
+    async def archive(
+        self, path: str, namespace: str = DEFAULT, note: AuditNote | None = None
+    ) -> int:
         """Let nobody find the playbooks of a path any more."""
-        return await self._write(lambda c: writing.archive(c, path, namespace))
+        return await self._write(lambda c: writing.archive(c, path, namespace, note))
 
     async def forget_orphans(self, keys: Sequence[str]) -> None:
         """Say that those objects have been deleted."""

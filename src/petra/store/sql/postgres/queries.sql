@@ -455,6 +455,12 @@ DELETE FROM accounts WHERE until < $1 RETURNING version
 -- name: note
 INSERT INTO audit (number, at, namespace, actor, hash, previous, body) VALUES ($1, $2, $3, $4, $5, $6, $7)
 
+-- name: has_noted
+SELECT 1 FROM audit WHERE number > (SELECT max(number) FROM audit) - $1::int AND at = $2 AND body = $3 LIMIT 1
+
+-- name: lock_audit
+SELECT pg_advisory_xact_lock(hashtext('petra audit'))
+
 -- name: audit
 SELECT number, at, namespace, actor, hash, previous, body FROM audit
 WHERE number > $1 AND ($3::text IS NULL OR namespace = $3) AND ($4::text IS NULL OR actor = $4)

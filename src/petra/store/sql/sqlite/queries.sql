@@ -415,6 +415,9 @@ DELETE FROM accounts WHERE until < ?
 -- name: note
 INSERT INTO audit (number, at, namespace, actor, hash, previous, body) VALUES (?, ?, ?, ?, ?, ?, ?)
 
+-- name: has_noted
+SELECT 1 FROM audit WHERE number > (SELECT max(number) FROM audit) - ? AND at = ? AND body = ?
+
 -- name: audit
 SELECT number, at, namespace, actor, hash, previous, body FROM audit
 WHERE number > :after AND (:namespace IS NULL OR namespace = :namespace) AND (:actor IS NULL OR actor = :actor)
