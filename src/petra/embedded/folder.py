@@ -22,6 +22,7 @@ from petra.engine.logs import LogFiles
 from petra.engine.notifying import Notifying
 from petra.engine.retention import Retention
 from petra.engine.scope import Scope, family
+from petra.engine.store_clock import StoreClock
 from petra.notify.channels import NOTIFY_FILE, read_notify
 from petra.objects import Objects, open_objects
 from petra.private import make_file, take
@@ -120,6 +121,8 @@ class Folder:
         holder = new_name() if self.shared else ""
         notify = read_notify(Path(os.environ.get(NOTIFY) or self.home / NOTIFY_FILE))
         store = await self.open_store()
+        if holder:
+            clock = StoreClock(clock, store)
         in_order = (self.home / CLOSED).exists()
         (self.home / CLOSED).unlink(missing_ok=True)
         retention, objects = None, open_objects(self.objects)

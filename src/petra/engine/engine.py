@@ -60,6 +60,7 @@ from petra.engine.roster import Roster
 from petra.engine.scope import Scope
 from petra.engine.shards import MOVED, Shards
 from petra.engine.shelf import Porter
+from petra.engine.store_clock import StoreClock
 from petra.engine.submissions import (
     CallerMake,
     Make,
@@ -79,6 +80,7 @@ from petra.own_labels import KEEPS
 from petra.playbook import Playbook
 from petra.playbook.keeper import keeper
 from petra.store.base import Store
+from petra.store.bus import Bus
 from petra.store.trail import under_way
 
 _log = logging.getLogger(__name__)
@@ -105,6 +107,7 @@ class Engine:
         scope: Scope | None = None,
         secrets: SecretKeeper | None = None,
         notifying: Notifying | None = None,
+        bus: Bus | None = None,
     ) -> None:
         """Make an engine; without ``objects`` a value that is too large for an event is an error of kind limit.
 
@@ -112,12 +115,16 @@ class Engine:
 
         ``handed_back`` says that the last one closed in order, so that no delivery was lost. An engine with
         a ``holder``, a name that no other one has, shares the store with others. ``secrets`` has what workers may ask for.
+        Without a ``bus`` hints go through the store.
         """
         self._handed_back, self.scope = handed_back, scope or Scope()
         self.store = store
+        self.bus = bus if bus is not None else store.bus
         self.clock: Clock = clock or SystemClock()
+        if holder and not isinstance(self.clock, StoreClock):
+            self.clock = StoreClock(self.clock, store)
         self.life = Life(self.clock, self._stopped)
-        self.shards = Shards(store, self.clock, holder, lease_s=shard_lease_s)
+        self.shards = Shards(store, self.clock, holder, bus=self.bus, lease_s=shard_lease_s)
         self.cache = Cache(store, owns=self.shards.owns)
         self._inbox, self._awaited = Inbox(), AwaitedAnswers()
         backlog = Backlog(store, self.shards, self.scope)
@@ -135,7 +142,7 @@ class Engine:
         self._conditions = Conditions(self.proofs, self.keychains)
         self._courier = Courier(
             store, self.cache, self.shards, self.clock, inbox=self._inbox, life=self.life,
-            conditions=self._conditions, scope=self.scope,
+            conditions=self._conditions, scope=self.scope, bus=self.bus,
         )  # fmt: skip
         self.logs, self.retries = RunLogs(logs), Retries(self.clock)
         self.objects, self._retention = objects, retention
@@ -148,7 +155,7 @@ class Engine:
         )  # fmt: skip
         committer = Committer(
             store=store, clock=self.clock, shards=self.shards, cache=self.cache, inbox=self._inbox,
-            batches=Batches(self.cache, self.shards, self.wakes, self._courier, self.clock, herald=self.notifying.herald), meters=self.meters, porter=self._porter, feed=self.feed, refusals=refusals, releaser=releaser, dispatcher=self._dispatcher,
+            batches=Batches(self.cache, self.shards, self.wakes, self._courier, self.clock, herald=self.notifying.herald), meters=self.meters, bus=self.bus, porter=self._porter, feed=self.feed, refusals=refusals, releaser=releaser, dispatcher=self._dispatcher,
         )  # fmt: skip
         self._decider = Decider(
             store=store, clock=self.clock, shards=self.shards, cache=self.cache, inbox=self._inbox,
@@ -175,7 +182,7 @@ class Engine:
             await self._recovery.find(None, in_order=self._handed_back)
             self._handover.begun()
         else:
-            await self.store.listen(self._heard)
+            await self.bus.hear(self._heard)
             await self.shards.begin()
         self._deciding = self.life.errand("decide", self._decider.run())
         self.life.for_ever("timers", self._time_loop)
@@ -397,7 +404,7 @@ class Engine:
             self.custody.sweep()
             await self._dispatcher.pump()
             if self.shards.epochs is not None:
-                await self.store.listen(self._heard)
+                await self.bus.hear(self._heard)
             await self._courier.wait(SWEEP_S)
 
     async def _retain(self) -> None:

@@ -12,12 +12,13 @@ Rule 4: time is the store's. ``now`` is its clock; leases of shards are measured
 from __future__ import annotations
 
 import enum
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Literal, Protocol
 
 from petra.namespaces import DEFAULT
 from petra.store.accounts import Accounts
+from petra.store.bus import Bus
 from petra.store.notifications import Notifications
 from petra.store.rows import (
     Answer,
@@ -106,6 +107,10 @@ class Store(Protocol):
     @property
     def notifications(self) -> Notifications:
         """What people and systems are told."""
+
+    @property
+    def bus(self) -> Bus:
+        """What carries hints between the engines that share it; one with one owner has nobody to tell."""
 
     async def commit(self, batch: Batch) -> Committed:
         """Store a batch in one transaction; it is durable when this returns.
@@ -237,16 +242,6 @@ class Store(Protocol):
 
     async def enrol(self, holder: str, *, lease_s: float) -> list[str]:
         """Say that an engine is there for so long; return all that are, sorted. 0 s: it leaves."""
-
-    async def listen(self, heard: Callable[[str], None]) -> None:
-        """Tell the notices of others from now on; calling it again mends a lost connection.
-
-        Notices are hints: they may be lost, and whoever listens must look by itself now and then. A store
-        with one owner has none.
-
-        Raises:
-            UnavailableError: the database cannot be reached.
-        """
 
     async def expire(self, before: float, *, limit: int = PAGE) -> Expired:
         """Delete up to ``limit`` executions that ended before a time, whole and at once.

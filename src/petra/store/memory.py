@@ -18,6 +18,7 @@ from msgspec import UNSET
 from petra.errors import UsageError
 from petra.namespaces import DEFAULT
 from petra.store.base import PAGE, READ_LIMIT, ChangeFate, Committed, CountedBy
+from petra.store.bus import InProcessBus
 from petra.store.judge import (
     NOTHING,
     Head,
@@ -100,7 +101,7 @@ class MemoryStore:
         self._orphans: set[str] = set()
         self._letters: dict[str, Letter] = {}
         self._engines: dict[str, float] = {}
-        self._listeners: list[Callable[[str], None]] = []
+        self.bus = InProcessBus()
         self.accounts = MemoryAccounts()
         self.notifications = MemoryNotifications(self.accounts)
 
@@ -117,9 +118,6 @@ class MemoryStore:
         if batch.notes and not stale and not self.accounts.has_noted(batch.notes[0]):
             self.accounts.add_notes(*batch.notes)
         self._post(batch.letters, batch.taken)
-        for notice in batch.notices:
-            for heard in tuple(self._listeners):
-                heard(notice)
         return Committed(outcomes=outcomes, answers=answers, refused=refused, stale=stale)
 
     def _shelve(self, playbooks: Iterable[PlaybookRow]) -> tuple[str, ...]:
@@ -409,11 +407,6 @@ class MemoryStore:
         self._engines[holder] = now + lease_s
         self._engines = {name: until for name, until in self._engines.items() if until > now}
         return sorted(self._engines)
-
-    async def listen(self, heard: Callable[[str], None]) -> None:
-        """Tell notices from now on."""
-        if heard not in self._listeners:
-            self._listeners.append(heard)
 
     def _has(self, holder: str, shard: int, epoch: int) -> bool:
         return self._shards.get(shard, ("", 0, 0.0))[:2] == (holder, epoch)

@@ -28,6 +28,7 @@ from petra.store.columns import execution_of
 from petra.store.errors import FullError, UnavailableError, UncertainError
 from petra.store.judge import behind, check_batch, read_cursor, seeks, write_cursor
 from petra.store.postgres_accounts import PostgresAccounts
+from petra.store.postgres_bus import PostgresBus
 from petra.store.postgres_notifications import PostgresNotifications
 from petra.store.postgres_write import Connection
 from petra.store.queries import load_migrations, load_queries, missing_migrations
@@ -54,10 +55,8 @@ from petra.store.rows import (
 )
 
 COMMAND_TIMEOUT_S = 60.0
-CONNECT_TIMEOUT_S = 10.0
 CLOSE_TIMEOUT_S = 5.0
 COMMIT_TRIES = 5
-CHANNEL = "petra"
 CONNECTIONS = 8
 SETTINGS = {
     "application_name": "petra",
@@ -97,8 +96,7 @@ class PostgresStore:
 
     def __init__(self, pool: asyncpg.Pool, dsn: str) -> None:
         self._pool = pool
-        self._dsn = dsn
-        self._ear: Connection | None = None
+        self.bus = PostgresBus(dsn)
         self.accounts = PostgresAccounts(self._fetch, self._write)
         self.notifications = PostgresNotifications(self._fetch, self._write)
 
@@ -149,8 +147,7 @@ class PostgresStore:
 
     async def close(self) -> None:
         """Close all connections; what is under way is finished first."""
-        if self._ear is not None:
-            self._ear.terminate()
+        await self.bus.close()
         try:
             await asyncio.wait_for(self._pool.close(), CLOSE_TIMEOUT_S)
         except TimeoutError:
@@ -262,17 +259,6 @@ class PostgresStore:
             return [row[0] for row in await connection.fetch(_SQL["engines"])]
 
         return await self._write(work)
-
-    async def listen(self, heard: Callable[[str], None]) -> None:
-        """Tell notices from now on, through a connection of its own."""
-        if self._ear is not None and not self._ear.is_closed():
-            return
-        try:
-            ear = await asyncpg.connect(self._dsn, timeout=CONNECT_TIMEOUT_S)
-            await ear.add_listener(CHANNEL, lambda *given: heard(given[3]))
-        except (*_LOST, asyncpg.PostgresError) as error:
-            raise UnavailableError(f"the database cannot be reached: {error}") from error
-        self._ear = ear
 
     async def expire(self, before: float, *, limit: int = PAGE) -> Expired:
         """Delete executions that ended before a time; their records go in pieces behind it."""

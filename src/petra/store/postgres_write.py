@@ -101,8 +101,6 @@ class BatchWriter:
         await self._changes(batch.changes, outcomes)
         self._rows["insert_answers"] += [_answer(answer, None) for answer in new]
         self._letters(batch)
-        if batch.notices:
-            await self._connection.execute(_SQL["notify"], list(batch.notices))
         for name, kinds in _STATEMENTS.items():
             if any(self._rows[kind] for kind in kinds):
                 columns = [

@@ -243,8 +243,8 @@ class Batch(Row, frozen=True):
 
     ``epochs`` says under which epoch the caller owns each shard; None claims no ownership and is for
     stores that have one owner only. ``answers`` are those of commands that concern no execution;
-    ``letters`` and ``taken`` those that no change carries. ``notices`` are told to whoever listens. ``notes`` are noted
-    unless a playbook of it is stale.
+    ``letters`` and ``taken`` those that no change carries. ``notices`` are not stored: whoever
+    committed it tells them (``petra.store.bus``). ``notes`` are noted unless a playbook of it is stale.
     """
 
     changes: tuple[Change, ...] = ()

@@ -27,6 +27,7 @@ from petra.store import sqlite_schema as schema
 from petra.store import sqlite_write as writing
 from petra.store.anchor import ANCHOR_SYNC_S, Anchor, Head, Lost, read_anchor
 from petra.store.base import PAGE, READ_LIMIT, Committed, CountedBy
+from petra.store.bus import InProcessBus
 from petra.store.errors import (
     BrokenError,
     FullError,
@@ -97,6 +98,7 @@ class SqliteStore:
         self._syncing: asyncio.TimerHandle | None = None
         self._writer = SideThread("petra-store-writer")
         self._readers = ThreadPoolExecutor(READERS, thread_name_prefix="petra-store-reader")
+        self.bus = InProcessBus()
         self.accounts = SqliteAccounts(self._read, self._write)
         self.notifications = SqliteNotifications(self._read, self._write)
 
@@ -399,9 +401,6 @@ class SqliteStore:
     async def enrol(self, holder: str, *, lease_s: float) -> list[str]:
         """Say that an engine is there; return all that are."""
         return await self._write(lambda c: writing.enrol(c, holder, lease_s))
-
-    async def listen(self, heard: Callable[[str], None]) -> None:
-        """Do nothing: the file has one owner, and there are no others to hear of."""
 
     async def expire(self, before: float, *, limit: int = PAGE) -> Expired:
         """Delete executions that ended before a time; their records go in pieces behind it."""
