@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import gc
 import json
 import sys
@@ -12,6 +13,7 @@ from pathlib import Path
 import pytest
 from _pytest.assertion.rewrite import AssertionRewritingHook
 from hypothesis import settings
+from support import in_memory
 from support.patience import LIMIT, limited
 from support.postgres import cluster, new_database
 from thoroughness import few
@@ -19,6 +21,8 @@ from thoroughness import few
 __all__ = ["cluster", "new_database"]  # one PostgreSQL for all tests of a process
 
 ROOT = Path(__file__).parents[1]
+
+in_memory.settle()
 
 # Time is measured by the benchmarks: a busy machine fails no test.
 settings.register_profile("untimed", deadline=None, max_examples=few(settings().max_examples))
@@ -52,10 +56,7 @@ def pytest_collection() -> Generator[None, object, object]:
     finally:
         gc.freeze()
         gc.enable()
-
-
-def pytest_unconfigure() -> None:
-    gc.unfreeze()
+        atexit.register(gc.unfreeze)  # for those who look at the very end whether anything is left
 
 
 def _limit(item: pytest.Item) -> float:
