@@ -1,8 +1,9 @@
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { getRouteApi, Link, useNavigate } from '@tanstack/react-router';
-import { Upload } from 'lucide-react';
+import { Play, Upload } from 'lucide-react';
 import { lazy, Suspense, useCallback, useEffect, useRef, useState, useSyncExternalStore } from 'react';
 import { asCli } from '../../acts/copy';
+import { StartTextDialog, type Taken } from '../../acts/starting/StartDialog';
 import { apply, type Checked, current, type Finding } from '../../api/authoring';
 import { me } from '../../api/calls';
 import { connection } from '../../api/connection';
@@ -65,6 +66,7 @@ function Editor({ path, base: first }: { path: string; base: Base }) {
   const [text, setText] = useState(() => recalled(draft) || base.text);
   const [line, setLine] = useState<number | undefined>(search.line);
   const [cursor, setCursor] = useState(1);
+  const [starts, setStarts] = useState(false);
   const { checked, error } = useCheck(text);
   const tests = useTests(path, text);
   const barred = useBarred();
@@ -120,10 +122,27 @@ function Editor({ path, base: first }: { path: string; base: Base }) {
         <Button kind="main" icon={Upload} why={why} busy={applied.isPending} onClick={send}>
           {why && why !== 'nothing has changed' ? `Apply: ${why}` : 'Apply'}
         </Button>
+        <Button
+          icon={Play}
+          why={checked?.ok ? null : 'it does not read yet'}
+          onClick={() => setStarts(true)}
+          title="Start this text, without applying it"
+        >
+          Run…
+        </Button>
         <Link to="/p/$" params={{ _splat: path }}>
           The playbook
         </Link>
       </div>
+      {starts && checked ? (
+        <StartTextDialog
+          path={path}
+          text={text}
+          taken={checked as Taken}
+          onClose={() => setStarts(false)}
+          onStarted={(id) => void navigate({ to: '/e/$id', params: { id } })}
+        />
+      ) : null}
       {isStale ? <ConflictPane path={path} base={base} mine={text} onChosen={settle} /> : null}
       {applied.isError && !isStale ? <ErrorBox error={applied.error} /> : null}
       {error ? <ErrorBox error={error} /> : null}

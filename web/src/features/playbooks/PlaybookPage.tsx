@@ -1,11 +1,15 @@
 import { useQuery } from '@tanstack/react-query';
 import { getRouteApi, Link, useNavigate } from '@tanstack/react-router';
+import { Play } from 'lucide-react';
+import { useState } from 'react';
+import { StartDialog } from '../../acts/starting/StartDialog';
+import { START } from '../../acts/starting/start';
 import { unsigned } from '../../api/authoring';
 import { definition, graph } from '../../api/calls';
 import { keys } from '../../api/keys';
 import { heat, playbook } from '../../api/running';
 import type { GraphArc } from '../../api/shapes';
-import { Copyable, Drawing, ErrorBox, plural, Skeleton, Tabs } from '../../kit';
+import { Button, Drawing, ErrorBox, plural, Skeleton, Tabs, useKeys } from '../../kit';
 import { arcShare, factOf } from './heat';
 import { Outcomes } from './Outcomes';
 import css from './playbooks.module.css';
@@ -21,6 +25,8 @@ export function Page() {
   const search = route.useSearch();
   const navigate = useNavigate();
   const found = useQuery({ queryKey: keys.playbook(path), queryFn: () => playbook(path) });
+  const [starts, setStarts] = useState(false);
+  useKeys([{ keys: START.keys, label: 'Start it', run: () => setStarts(true) }]);
   const tab = search.tab ?? 'graph';
   if (found.isPending) return <Skeleton lines={10} />;
   if (found.isError) return <ErrorBox error={found.error} retry={() => void found.refetch()} />;
@@ -38,8 +44,17 @@ export function Page() {
         <Link to="/edit/$" params={{ _splat: path }}>
           Edit
         </Link>
-        <Copyable text={`petra run ${path}`} label="the command" />
+        <Button kind="main" icon={Play} title="s" onClick={() => setStarts(true)}>
+          Start…
+        </Button>
       </div>
+      {starts ? (
+        <StartDialog
+          path={path}
+          onClose={() => setStarts(false)}
+          onStarted={(id) => void navigate({ to: '/e/$id', params: { id } })}
+        />
+      ) : null}
       <Tabs
         label="Parts of the playbook"
         tabs={TABS.map((id) => ({ id, label: LABELS[id] }))}
