@@ -64,7 +64,8 @@ class Story:
     def take(self, at: float, body: bytes) -> None:
         """Go on with the next record: its time, and the bytes of its event and receipt."""
         event = slim(body)
-        self._moved = moved = {}
+        moved: dict[int, int] = {}
+        self._moved = moved
         self._apply(event, len(self.delta) + 1, at)
         self.at.append(at)
         self.type.append(self.types.setdefault(event.type, len(self.types)))
