@@ -11,11 +11,10 @@ from collections import Counter
 from collections.abc import Callable, Iterable
 from typing import Final, NamedTuple
 
+from petra.story.marks import flag_of, keys_written
 from petra.story.runs import RunHistory
 from petra.story.slim import SlimEvent, SlimToken, slim
 
-FAILS, RETRIES, PERSON, OPERATOR, FORKS, STUCK = (1 << bit for bit in range(6))
-"""What is marked of a record: bits of its flag."""
 NOTHING: Final = -1
 """In the column of steps: the record is about none."""
 Delta = tuple[int, ...]
@@ -73,7 +72,7 @@ class Story:
         step = event.step or (self.runs[run - 1].step if run else "")
         self.step.append(self.steps.setdefault(step, len(self.steps)) if step else NOTHING)
         self.run.append(run)
-        self.flag.append(_flag(event))
+        self.flag.append(flag_of(event))
         self.delta.append(
             tuple([part for pair in moved.items() if pair[1] for part in pair]) if moved else _STILL
         )
@@ -102,7 +101,7 @@ class Story:
             self._note_writes(event, seq)
 
     def _note_writes(self, event: SlimEvent, seq: int) -> None:
-        for key in _keys(event):
+        for key in keys_written(event):
             seqs = self.written.setdefault(key, [])
             if not seqs or seqs[-1] != seq:
                 seqs.append(seq)
@@ -262,48 +261,3 @@ _APPLY: Final[dict[str, Apply]] = {
     "execution.past": Story.lived,
     "execution.migrated": Story.migrated,
 }
-
-
-def _keys(event: SlimEvent) -> Iterable[str]:
-    """Yield the keys of ctx that a record wrote."""
-    for write in event.writes:
-        yield write.key
-    if event.merge is not None and event.merge.key:
-        yield event.merge.key
-    yield from event.values or ()
-    for turn in event.ended:
-        for write in turn.writes:
-            yield write.key
-    if event.type == "step.failed":
-        yield "_last_error"
-
-
-_FLAGS: Final[dict[str, int]] = {
-    "step.failed": FAILS,
-    "attempt.ended": RETRIES,
-    "run.redelivered": RETRIES,
-    "workitem.changed": PERSON,
-    "act.refused": PERSON,
-    "ctx.patched": OPERATOR,
-    "group.changed": OPERATOR,
-    "execution.paused": OPERATOR,
-    "execution.resumed": OPERATOR,
-    "execution.migrated": OPERATOR,
-    "execution.forked": FORKS,
-    "execution.past": FORKS,
-    "execution.stuck": STUCK,
-    "incident.raised": STUCK,
-}
-
-
-def _flag(event: SlimEvent) -> int:
-    flag = _FLAGS.get(event.type, 0)
-    if event.administrative is not None or (event.type == "execution.ending" and event.actor):
-        flag |= OPERATOR
-    for turn in event.ended:
-        flag |= 0 if turn.ok else FAILS
-    for one in event.attempts:
-        flag |= RETRIES if one.action == "retry" else 0
-    if event.armed is not None and event.armed.items:
-        flag |= PERSON
-    return flag
