@@ -89,9 +89,9 @@ def test_a_start_with_a_workload_that_does_not_fit_is_tried_in_vain(api: httpx2.
     refused = api.post("/executions", json=body).json()
     assert tried["refused"] == refused["detail"]
     assert "n: 0 is less than the minimum of 1" in tried["refused"]
-    assert api.post("/executions", params={"dry_run": 1}, json={**body, "workload": {}}).json()[
-        "sentence"
-    ].startswith("An execution")
+    fitting = {**body, "workload": {}}
+    tried = api.post("/executions", params={"dry_run": 1}, json=fitting).json()
+    assert tried["sentence"].startswith("An execution")
 
 
 # Business keys
