@@ -22,7 +22,7 @@ from petra.engine.logs import LogFiles
 from petra.engine.notifying import Notifying
 from petra.engine.retention import Retention
 from petra.engine.scope import Scope, family
-from petra.engine.store_clock import StoreClock
+from petra.engine.store_clock import by_store
 from petra.notify.channels import NOTIFY_FILE, read_notify
 from petra.objects import Objects, open_objects
 from petra.private import make_file, take
@@ -121,8 +121,7 @@ class Folder:
         holder = new_name() if self.shared else ""
         notify = read_notify(Path(os.environ.get(NOTIFY) or self.home / NOTIFY_FILE))
         store = await self.open_store()
-        if holder:
-            clock = StoreClock(clock, store)
+        clock = by_store(clock, store, shared=self.shared)
         in_order = (self.home / CLOSED).exists()
         (self.home / CLOSED).unlink(missing_ok=True)
         retention, objects = None, open_objects(self.objects)
@@ -159,4 +158,4 @@ class Folder:
 
 def new_name() -> str:
     """Make a name for an engine that no other one has, and that says where it runs."""
-    return f"{socket.gethostname()}/{os.getpid()}/{os.urandom(4).hex()}"
+    return f"{socket.gethostname()}/{os.getpid()}/{os.urandom(8).hex()}"

@@ -38,6 +38,7 @@ from petra.engine.decider import Decider
 from petra.engine.dispatch import Dispatcher
 from petra.engine.feed import Feed
 from petra.engine.giving import Giving, SecretKeeper
+from petra.engine.guests import Guests
 from petra.engine.handover import Handover
 from petra.engine.inbox import Inbox
 from petra.engine.keychains import Keychains
@@ -60,7 +61,7 @@ from petra.engine.roster import Roster
 from petra.engine.scope import Scope
 from petra.engine.shards import MOVED, Shards
 from petra.engine.shelf import Porter
-from petra.engine.store_clock import StoreClock
+from petra.engine.store_clock import by_store
 from petra.engine.submissions import (
     CallerMake,
     Make,
@@ -112,7 +113,6 @@ class Engine:
         """Make an engine; without ``objects`` a value that is too large for an event is an error of kind limit.
 
         With a ``scope`` it goes on with the executions in that, and leaves the others as they are.
-
         ``handed_back`` says that the last one closed in order, so that no delivery was lost. An engine with
         a ``holder``, a name that no other one has, shares the store with others. ``secrets`` has what workers may ask for.
         Without a ``bus`` hints go through the store.
@@ -120,9 +120,7 @@ class Engine:
         self._handed_back, self.scope = handed_back, scope or Scope()
         self.store = store
         self.bus = bus if bus is not None else store.bus
-        self.clock: Clock = clock or SystemClock()
-        if holder and not isinstance(self.clock, StoreClock):
-            self.clock = StoreClock(self.clock, store)
+        self.clock = by_store(clock or SystemClock(), store, shared=bool(holder))
         self.life = Life(self.clock, self._stopped)
         self.shards = Shards(store, self.clock, holder, bus=self.bus, lease_s=shard_lease_s)
         self.cache = Cache(store, owns=self.shards.owns)
@@ -130,9 +128,9 @@ class Engine:
         backlog = Backlog(store, self.shards, self.scope)
         self.custody = Custody(self.clock, self._inbox, backlog, lease_s, self.shards.take_over_s)
         reports = ReportIntake(self.custody, self._inbox)
+        self._guests = Guests(store, self.custody, self.shards, self.bus)
         self._dispatcher = Dispatcher(
-            store, self.custody, reports, cache=self.cache, clock=self.clock, shards=self.shards, life=self.life,
-            gives=secrets is not None,
+            store, self.custody, reports, cache=self.cache, clock=self.clock, shards=self.shards, life=self.life, gives=secrets is not None,
         )  # fmt: skip
         self.catalogue = Catalogue(store, self.clock)
         self.feed, self.meters = Feed(), Meters()
@@ -150,8 +148,8 @@ class Engine:
         refusals = Refusals(self._inbox, self._courier, reports)
         self.notifying = (notifying or Notifying()).begun(self)
         releaser = Releaser(
-            self.custody, reports, store=store, inbox=self._inbox, courier=self._courier, feed=self.feed, refusals=refusals,
-            to_be_sent=self.notifying.wake,
+            self.custody, reports, store=store, inbox=self._inbox, courier=self._courier, feed=self.feed,
+            refusals=refusals, to_be_sent=self.notifying.wake,
         )  # fmt: skip
         committer = Committer(
             store=store, clock=self.clock, shards=self.shards, cache=self.cache, inbox=self._inbox,
@@ -159,8 +157,7 @@ class Engine:
         )  # fmt: skip
         self._decider = Decider(
             store=store, clock=self.clock, shards=self.shards, cache=self.cache, inbox=self._inbox,
-            courier=self._courier, feed=self.feed, life=self.life, porter=self._porter, refusals=refusals,
-            committer=committer,
+            courier=self._courier, feed=self.feed, life=self.life, porter=self._porter, refusals=refusals, committer=committer,
         )  # fmt: skip
         self._recovery = Recovery(store, backlog, self.custody, self._decider, self.scope)
         self._handover = self.shards.owner = Handover(
@@ -170,7 +167,7 @@ class Engine:
         self.connections = WorkerConnections(
             life=self.life, inbox=self._inbox, custody=self.custody, reports=reports,
             dispatcher=self._dispatcher, keychains=self.keychains, feed=self.feed, logs=self.logs, retries=self.retries,
-            giving=Giving(secrets, self.custody.leases, self.cache),
+            giving=Giving(secrets, self.custody.leases, self.cache), guests=self._guests,
         )  # fmt: skip
         self.custody.found_again = self._know_again
         self._deciding: asyncio.Task[None] | None = None
@@ -431,7 +428,7 @@ class Engine:
             self.shards.notice()
         elif notice.startswith(TO_BE_SENT):
             self.notifying.wake()
-        else:
+        elif not self._guests.heard(notice):
             self._courier.heard(notice)
 
     def _stopped(self, why: StoppedError) -> None:

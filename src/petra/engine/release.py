@@ -122,6 +122,9 @@ class Releaser:
         for request, _ in draft.requests:
             if request.part is not None:
                 self._reports.settled(*request.part)
+        if any(request.letter for request, _ in draft.requests):
+            for run, chunk in draft.released.keys() - draft.assigned.keys():
+                self._custody.reported_elsewhere(entry.state.id, run, chunk)
         for run in draft.stopped:
             self._custody.stop(entry.state.id, run, "withdrawn")
         for pending, assignment in draft.assigned.values():

@@ -17,6 +17,7 @@ from typing import Protocol
 from petra.clock import Clock, doze
 from petra.engine.limits import LEAVE_S, SHARD_LEASE_S, TAKE_OVER
 from petra.engine.store_clock import StoreClock
+from petra.errors import UsageError
 from petra.store.base import Store
 from petra.store.bus import Bus
 from petra.store.errors import UnavailableError, UncertainError
@@ -114,7 +115,14 @@ class Shards:
             await self._wait(self._lease_s / (30 if hurry or self._leaving else 3))
 
     async def begin(self) -> None:
-        """Come in: take what is free, and let the others know."""
+        """Come in: take what is free, and let the others know.
+
+        Raises:
+            UsageError: an engine of this name was there before, and nothing would fence it.
+        """
+        known = (await self._store.shards()).values()
+        if any(row.holder == self.holder for row in known):
+            raise UsageError(f"an engine '{self.holder}' has shards; every start needs a new name")
         await self.turn()
         self._tell()
 

@@ -51,3 +51,8 @@ class StoreClock:
             self._base = there - self.monotonic()  # rather late by the way here than ahead
             if abs(wrong) > CLOCK_SLACK_S:
                 _log.warning("the clock here is %.1f s off the store's, which counts", wrong)
+
+
+def by_store(clock: Clock, store: Store, *, shared: bool) -> Clock:
+    """Return the clock of an engine: that of the store, if others share it."""
+    return StoreClock(clock, store) if shared and not isinstance(clock, StoreClock) else clock

@@ -181,6 +181,9 @@ class Store(Protocol):
         One whose delivery is not the one that is out any more is not.
         """
 
+    async def leased(self, leases: Collection[str]) -> list[PendingRow]:
+        """List the assignments that are out under some leases, in the order of ``pending``."""
+
     async def letters(
         self, *, shards: Collection[int] | None = None, limit: int = PAGE
     ) -> list[Letter]:

@@ -278,6 +278,11 @@ class MemoryStore:
         namespace = self._streams[execution].row.namespace
         return PendingRow(execution=execution, pending=pending, lease=lease, namespace=namespace)
 
+    async def leased(self, leases: Collection[str]) -> list[PendingRow]:
+        """List the assignments that are out under some leases."""
+        wanted = {lease for lease in leases if lease}
+        return [row for row in await self.pending() if row.lease in wanted]
+
     async def lease(self, rows: Sequence[PendingRow]) -> set[str]:
         """Write down under which leases workers elsewhere have assignments."""
         written = set()

@@ -24,7 +24,7 @@ from petra.errors import UsageError
 from petra.namespaces import DEFAULT
 from petra.store import postgres_write as writing
 from petra.store.base import PAGE, READ_LIMIT, Committed, CountedBy
-from petra.store.columns import execution_of
+from petra.store.columns import execution_of, pending_of
 from petra.store.errors import FullError, UnavailableError, UncertainError
 from petra.store.judge import behind, check_batch, read_cursor, seeks, write_cursor
 from petra.store.postgres_accounts import PostgresAccounts
@@ -41,7 +41,6 @@ from petra.store.rows import (
     Expired,
     Letter,
     Page,
-    Pending,
     PendingRow,
     PlaybookRow,
     RecordRow,
@@ -204,6 +203,14 @@ class PostgresStore:
         except _LOST as error:
             raise UnavailableError(f"the database was lost ({error})") from error
         return rows
+
+    async def _fetch_in(
+        self, name: str, shards: Collection[int] | None, *args: object
+    ) -> list[asyncpg.Record]:
+        """Look in some shards, each by an index of its own, or everywhere."""
+        if shards is None:
+            return await self._fetch(name, *args)
+        return await self._fetch(f"{name}_in", *args, sorted(shards))
 
     async def _one(self, name: str, *args: object) -> asyncpg.Record | None:
         rows = await self._fetch(name, *args)
@@ -372,7 +379,7 @@ class PostgresStore:
         self, until: float, *, shards: Collection[int] | None = None, limit: int = PAGE
     ) -> list[WakeUp]:
         """List wake-ups that are due."""
-        rows = await self._fetch("due", until, _shards(shards), limit)
+        rows = await self._fetch_in("due", shards, until, limit)
         return [WakeUp(execution=name, due=due) for name, due in rows]
 
     async def pending(
@@ -383,15 +390,11 @@ class PostgresStore:
         limit: int = READ_LIMIT,
     ) -> list[PendingRow]:
         """List assignments that are out."""
-        return [
-            PendingRow(
-                execution=row[0],
-                pending=Pending(run=row[1], chunk=row[2], delivery=row[3], pool=row[4]),
-                lease=row[5],
-                namespace=row[6],
-            )
-            for row in await self._fetch("pending", *after, _shards(shards), limit)
-        ]
+        return [pending_of(row) for row in await self._fetch_in("pending", shards, *after, limit)]
+
+    async def leased(self, leases: Collection[str]) -> list[PendingRow]:
+        """List the assignments that are out under some leases."""
+        return [pending_of(row) for row in await self._fetch("leased", list(leases))]
 
     async def letters(
         self, *, shards: Collection[int] | None = None, limit: int = PAGE
@@ -399,7 +402,7 @@ class PostgresStore:
         """List letters that nobody has carried out yet."""
         return [
             Letter(id=name, execution=execution, body=body, at=at)
-            for name, execution, body, at in await self._fetch("letters", _shards(shards), limit)
+            for name, execution, body, at in await self._fetch_in("letters", shards, limit)
         ]
 
     async def work_items(

@@ -55,7 +55,7 @@ PURGE_RECORDS = 20_000
 # Statements by the kinds of rows they take, with the number of columns of each. Every plain step needs the
 # first one and nothing else: each further statement is a further way to the database and back.
 _STATEMENTS: dict[str, dict[str, int]] = {
-    "write": {"move": 4, "record": 7, "free": 3, "pend": 5},
+    "write": {"move": 4, "record": 7, "free": 3, "pend": 7},
     "wake": {"sleep": 1, "wake": 4},
 }
 _ORDER = (
@@ -204,7 +204,11 @@ class BatchWriter:
             rows["wake"].append(place)
         again = {(p.run, p.chunk) for p in change.assigned}  # what is assigned anew is not freed
         rows["free"] += [(stream, *key) for key in change.released if key not in again]
-        rows["pend"] += [(stream, p.run, p.chunk, p.delivery, p.pool) for p in change.assigned]
+        name = change.execution
+        rows["pend"] += [
+            (stream, p.run, p.chunk, p.delivery, p.pool, shard_of(name), name)
+            for p in change.assigned
+        ]
         rows["insert_answers"] += [_answer(answer, stream) for answer in change.answers]
         rows["insert_objects"] += [(stream, key) for key in change.objects]
         rows["forget_orphans"] += [(key,) for key in change.objects]

@@ -484,6 +484,10 @@ class SqliteStore:
         """List assignments that are out."""
         return await self._read(lambda c: reading.pending(c, shards, after, limit))
 
+    async def leased(self, leases: Collection[str]) -> list[PendingRow]:
+        """List the assignments that are out under some leases."""
+        return await self._read(lambda c: reading.leased(c, leases))
+
     async def letters(
         self, *, shards: Collection[int] | None = None, limit: int = PAGE
     ) -> list[Letter]:
