@@ -87,7 +87,7 @@ def test_finding_one_looks_at_a_few_however_many_there_are(count: int) -> None:
     roster, looks = Roster(FakeClock()), 0
 
     class Counted(WorkerSeen):
-        @property  # type: ignore[override]
+        @property
         def drains(self) -> bool:
             nonlocal looks
             looks += 1
