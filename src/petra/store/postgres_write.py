@@ -26,6 +26,7 @@ from petra.store.judge import (
     replaces,
     search_text,
 )
+from petra.store.arrivals import arrival_columns
 from petra.store.notifications import notification_columns
 from petra.store.queries import load_queries
 from petra.store.rows import (
@@ -65,6 +66,7 @@ _ORDER = (
     "take_letters",
     "post_letters",
     "insert_notifications",
+    "insert_arrivals",
 )
 
 _SQL = load_queries("postgres")
@@ -207,6 +209,8 @@ class BatchWriter:
         self._letters(change)
         if change.notifications:
             rows["insert_notifications"] += map(notification_columns, change.notifications)
+        if change.arrivals:
+            rows["insert_arrivals"] += map(arrival_columns, change.arrivals)
 
     def _letters(self, given: Batch | Change) -> None:
         self._rows["take_letters"] += [(name,) for name in given.taken]

@@ -59,6 +59,7 @@ from petra.store.rows import (
 )
 from petra.store.side_thread import SideThread
 from petra.store.sqlite_accounts import SqliteAccounts
+from petra.store.sqlite_arrivals import SqliteArrivals
 from petra.store.sqlite_notifications import SqliteNotifications
 
 READERS = 2
@@ -98,6 +99,7 @@ class SqliteStore:
         self._readers = ThreadPoolExecutor(READERS, thread_name_prefix="petra-store-reader")
         self.accounts = SqliteAccounts(self._read, self._write)
         self.notifications = SqliteNotifications(self._read, self._write)
+        self.arrivals = SqliteArrivals(self._read, self._write)
 
     @classmethod
     async def open(

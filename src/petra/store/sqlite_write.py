@@ -29,6 +29,7 @@ from petra.store.judge import (
     replaces,
     search_text,
 )
+from petra.store.arrivals import arrival_columns
 from petra.store.notifications import notification_columns
 from petra.store.queries import load_queries
 from petra.store.rows import (
@@ -72,6 +73,7 @@ _ORDER = (
     "take_letter",
     "post_letter",
     "insert_notification",
+    "insert_arrival",
 )
 
 Bindings = tuple[object, ...]
@@ -216,6 +218,8 @@ class BatchWriter:
             self._letters(change)
         if change.notifications:
             self._rows["insert_notification"] += map(notification_columns, change.notifications)
+        if change.arrivals:
+            self._rows["insert_arrival"] += map(arrival_columns, change.arrivals)
 
     def _letters(self, given: Batch | Change) -> None:
         self._rows["take_letter"] += [(name,) for name in given.taken]
