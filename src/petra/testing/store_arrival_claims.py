@@ -84,7 +84,8 @@ async def arrivals_are_listed_the_latest_first_in_pages_and_dead_ones_counted(st
     made = [_row(f"a{n}", created=float(n // 2), state="dead") for n in range(6)]
     made += [_row("b", trigger="other", state="dead"), _row("c", namespace="other", state="dead")]
     await store.arrivals.add([*made, _row("d", created=9.0)])
-    rows, wanted = store.arrivals, ArrivalFilter(namespace="default", trigger="orders", state="dead")
+    rows = store.arrivals
+    wanted = ArrivalFilter(namespace="default", trigger="orders", state="dead")
     first = await rows.arrivals(wanted, limit=4)
     then = await rows.arrivals(wanted, cursor=first.cursor, limit=4)
     assert [row.id for row in (*first.rows, *then.rows)] == ["a5", "a4", "a3", "a2", "a1", "a0"]
