@@ -14,6 +14,7 @@ import msgspec
 from msgspec import UNSET
 
 from petra.namespaces import DEFAULT
+from petra.store.arrivals import arrival_columns
 from petra.store.base import ChangeFate, Committed
 from petra.store.judge import (
     NOTHING,
@@ -26,7 +27,6 @@ from petra.store.judge import (
     replaces,
     search_text,
 )
-from petra.store.arrivals import arrival_columns
 from petra.store.notifications import notification_columns
 from petra.store.queries import load_queries
 from petra.store.rows import (

@@ -17,6 +17,7 @@ from msgspec import UNSET
 from petra.namespaces import DEFAULT
 from petra.store.anchor import Head as Anchored
 from petra.store.anchor import head_of
+from petra.store.arrivals import arrival_columns
 from petra.store.base import ChangeFate, Committed
 from petra.store.judge import (
     NOTHING,
@@ -29,7 +30,6 @@ from petra.store.judge import (
     replaces,
     search_text,
 )
-from petra.store.arrivals import arrival_columns
 from petra.store.notifications import notification_columns
 from petra.store.queries import load_queries
 from petra.store.rows import (
@@ -188,7 +188,7 @@ class BatchWriter:
         self._connection.execute(self._sql["insert_execution"], values)
         return self._connection.last_insert_rowid()
 
-    def _write(self, change: Change, stream: int, moved: Head) -> None:  # noqa: C901 - a row of questions
+    def _write(self, change: Change, stream: int, moved: Head) -> None:  # noqa: C901, PLR0912 - a row of questions
         rows = self._rows
         if change.expected_version > 0:
             self._update(change, stream, moved)
