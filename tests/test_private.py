@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import stat
 import threading
 from concurrent.futures import ThreadPoolExecutor
@@ -31,21 +32,15 @@ def test_two_who_come_at_once_have_the_same_secret(tmp_path: Path) -> None:
         assert len(set(pool.map(come, range(8)))) == 1
 
 
-def test_a_second_one_waits_while_the_first_makes_it(tmp_path: Path) -> None:
-    """The order that a race hits rarely: the second looks while the first has made the file and not yet filled it."""
-    making, go_on = threading.Event(), threading.Event()
+def test_while_one_makes_it_others_wait(tmp_path: Path) -> None:
+    path = tmp_path / "key"
 
-    def slowly() -> bytes:
-        making.set()
-        go_on.wait()
+    def make() -> bytes:
+        with path.open("r+b") as other, pytest.raises(BlockingIOError):
+            fcntl.flock(other, fcntl.LOCK_EX | fcntl.LOCK_NB)
         return b"first"
 
-    with ThreadPoolExecutor(2) as pool:
-        first = pool.submit(kept, tmp_path / "key", slowly)
-        making.wait()
-        second = pool.submit(kept, tmp_path / "key", lambda: b"second")
-        go_on.set()
-        assert (first.result(), second.result()) == (b"first", b"first")
+    assert kept(path, make) == b"first"
 
 
 def test_a_file_that_a_death_left_empty_is_filled(tmp_path: Path) -> None:
