@@ -18,6 +18,7 @@ from petra.desk.requests import (
     Look,
     Move,
     OnSchedules,
+    OnTriggers,
     Remove,
     Reply,
     Request,
@@ -25,6 +26,8 @@ from petra.desk.requests import (
 from petra.desk.result import Result, refused, result_data
 from petra.desk.schedules import Schedules, carried_out
 from petra.desk.starting import gathered
+from petra.desk.triggers import DeskTriggers
+from petra.desk.triggers import carried_out as of_triggers
 from petra.playbook import read
 
 
@@ -47,7 +50,7 @@ async def carry_out(desk: Desk, who: Principal, request: AnyRequest) -> Reply:
             answered = await move(desk.engine, who, request)
         case Ask():
             answered = await desk.ask(who, request.execution, request.command, request=request.id)
-        case Apply() | Remove() | Look() | OnSchedules():
+        case Apply() | Remove() | Look() | OnSchedules() | OnTriggers():
             return Reply(result=await _told(desk, who, request))
         case _:
             assert_never(request)
@@ -56,7 +59,7 @@ async def carry_out(desk: Desk, who: Principal, request: AnyRequest) -> Reply:
 
 
 async def _told(
-    desk: Desk, who: Principal, request: Apply | Remove | Look | OnSchedules
+    desk: Desk, who: Principal, request: Apply | Remove | Look | OnSchedules | OnTriggers
 ) -> dict[str, object]:
     """Do what concerns the store, or nothing at all."""
     match request:
@@ -66,6 +69,8 @@ async def _told(
             return {"applied": done}
         case OnSchedules():
             return await carried_out(Schedules(desk.engine), who, request)
+        case OnTriggers():
+            return await of_triggers(DeskTriggers(desk.engine), who, request)
         case Remove():
             return {"removed": await desk.remove(who, request.executions, force=request.force)}
         case Look():
