@@ -15,8 +15,8 @@ from support.clocks import FakeClock
 from petra.desk import Desk, owner
 from petra.desk.triggers import DeskTriggers, UnknownTriggerError
 from petra.engine import Engine
-from petra.engine.trigger_ends import KEPT_S
-from petra.engine.trigger_intake import IN_A_ROW_MAX, Taken
+from petra.engine.limits import ARRIVALS_KEPT_S, IN_A_ROW_MAX
+from petra.engine.trigger_intake import Taken
 from petra.errors import UsageError
 from petra.playbook.documents import read_document
 from petra.playbook.trigger import Trigger
@@ -127,7 +127,7 @@ async def test_an_event_starts_nothing_again_when_its_execution_is_long_removed(
         await until(works.clock, lambda: _ended(works, first.execution))
         assert await works.engine.remove([first.execution]) == (first.execution,)
         assert (await works.comes("a")).state == "duplicate"
-        assert await works.store.arrivals.forget(works.clock.now() + KEPT_S + 1) == 1
+        assert await works.store.arrivals.forget(works.clock.now() + ARRIVALS_KEPT_S + 1) == 1
         assert (await works.comes("a")).state == "started"
 
 

@@ -137,9 +137,9 @@ def test(what: str, event: str, home: Path, output: str) -> None:
     trigger = _in_file(Path(what))
     if trigger is not None:
         from petra.desk.triggers import tested  # noqa: PLC0415 - only here
-        from petra.triggers import Rules  # noqa: PLC0415 - only here
+        from petra.triggers import TriggerRules  # noqa: PLC0415 - only here
 
-        told = tested(Rules(trigger), given, SystemClock().now())
+        told = tested(TriggerRules(trigger), given, SystemClock().now())
     else:
         told = _ask(home, _asked("test", what, event=given))
     if output == "json":

@@ -24,7 +24,7 @@ from petra.playbook.documents import read_document
 from petra.playbook.trigger import Trigger
 from petra.playbook.write import to_plain
 from petra.store.rows import ArrivalFilter, ArrivalRow, ExecutionFilter
-from petra.triggers import Rules
+from petra.triggers import TriggerRules
 
 LAST_SHOWN: Final = 10
 DEAD_MAX: Final = 500
@@ -193,7 +193,7 @@ class DeskTriggers:
                 return found
 
 
-def tested(rules: Rules, event: dict[str, Any], now: float) -> dict[str, Any]:
+def tested(rules: TriggerRules, event: dict[str, Any], now: float) -> dict[str, Any]:
     """Say what the expressions of a trigger make of an event."""
     try:
         verdict = rules.judge(event, "", now)

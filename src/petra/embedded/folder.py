@@ -131,7 +131,7 @@ class Folder:
             retention=retention, logs=LogFiles(self.home / LOGS, clock), objects=objects,
             secrets=safe,
             scope=None if only is None or self.shared else Scope(await family(store, only)),
-            notifying=Notifying(notify, safe, self.home), trigger_secrets=safe,
+            notifying=Notifying(notify, safe, self.home),
         )  # fmt: skip
 
     def safe(self, store: Store, clock: Clock) -> Safe:

@@ -68,7 +68,7 @@ from petra.engine.submissions import (
     of_time,
 )
 from petra.engine.trigger_registry import CHANGED
-from petra.engine.triggers import Triggers, TriggerSecrets
+from petra.engine.triggers import Triggers
 from petra.engine.wakes import Wakes
 from petra.engine.workers import Link
 from petra.kernel import Program
@@ -88,6 +88,7 @@ _log = logging.getLogger(__name__)
 class Engine:
     """Runs executions durably on a store."""
 
+    _deciding: asyncio.Task[None] | None = None
     in_order = False
     """After the end: whether it closed with nothing lost that the next one has to know of."""
 
@@ -106,7 +107,6 @@ class Engine:
         scope: Scope | None = None,
         secrets: SecretKeeper | None = None,
         notifying: Notifying | None = None,
-        trigger_secrets: TriggerSecrets | None = None,
     ) -> None:
         """Make an engine; without ``objects`` a value that is too large for an event is an error of kind limit.
 
@@ -115,8 +115,7 @@ class Engine:
         ``handed_back`` says that the last one closed in order, so that no delivery was lost. An engine with
         a ``holder``, a name that no other one has, shares the store with others. ``secrets`` has what workers may ask for.
         """
-        self._handed_back, self.scope = handed_back, scope or Scope()
-        self.store = store
+        self._handed_back, self.scope, self.store = handed_back, scope or Scope(), store
         self.clock: Clock = clock or SystemClock()
         self.life = Life(self.clock, self._stopped)
         self.shards = Shards(store, self.clock, holder, lease_s=shard_lease_s)
@@ -144,7 +143,7 @@ class Engine:
         self._porter = Porter(objects, self.clock, self.life, self._inbox)
         refusals = Refusals(self._inbox, self._courier, reports)
         self.notifying = (notifying or Notifying()).begun(self)
-        self.triggers = Triggers(self, trigger_secrets)
+        self.triggers = Triggers(self, secrets)
         releaser = Releaser(
             self.custody, reports, store=store, inbox=self._inbox, courier=self._courier, feed=self.feed, refusals=refusals,
             to_be_sent=self.notifying.wake, arrived=self.triggers.wake,
@@ -169,7 +168,6 @@ class Engine:
             giving=Giving(secrets, self.custody.leases, self.cache),
         )  # fmt: skip
         self.custody.found_again = self._know_again
-        self._deciding: asyncio.Task[None] | None = None
 
     # Life
 

@@ -14,6 +14,7 @@ from typing import Any
 import msgspec
 
 from petra.engine.changes import Draft
+from petra.engine.limits import ARRIVALS_KEPT_S
 from petra.engine.trigger_registry import KeptTrigger, TriggerRegistry
 from petra.kernel import State
 from petra.kernel.scope import execution_data, timestamp
@@ -21,9 +22,6 @@ from petra.kernel.state import derive
 from petra.own_labels import EVENT, KEEPS, TRIGGER
 from petra.references import is_reference
 from petra.store.rows import ArrivalRow
-
-KEPT_S = 30 * 86_400.0
-"""So long it is known which events were dealt with."""
 
 
 def arrival_id(namespace: str, trigger: str, key: str) -> str:
@@ -75,7 +73,7 @@ class TriggerNotes:
 
 def kept_until(kept: KeptTrigger | None, now: float) -> float | None:
     """Return until when it is known that an event was dealt with; a file may lie there for ever."""
-    return None if kept is not None and kept.trigger.files is not None else now + KEPT_S
+    return None if kept is not None and kept.trigger.files is not None else now + ARRIVALS_KEPT_S
 
 
 def _waits_for(kept: KeptTrigger, state: State, path: str, name: str) -> bool:

@@ -12,13 +12,21 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 
 from petra.engine.admit import InputError
 from petra.engine.courier import TAKEN
-from petra.engine.trigger_ends import KEPT_S, arrival_id, execution_of, kept_until
+from petra.engine.limits import (
+    ARRIVAL_BYTES_MAX,
+    ARRIVAL_ERROR_MAX,
+    ARRIVALS_KEPT_S,
+    IN_A_ROW_MAX,
+    STARTING_S,
+    STARTING_TRIES,
+)
+from petra.engine.trigger_ends import arrival_id, execution_of, kept_until
 from petra.engine.trigger_registry import KeptTrigger
 from petra.errors import ExpressionError, PetraError
 from petra.kernel import Program
@@ -30,12 +38,6 @@ from petra.triggers.incoming import Occurrence
 if TYPE_CHECKING:
     from petra.engine.engine import Engine
 
-IN_A_ROW_MAX: Final = 32
-"""So many executions may be started by the end of another, one after the other."""
-EVENT_BYTES_MAX: Final = 4 * 1024 * 1024
-ERROR_MAX: Final = 2_000
-PATIENCE: Final = 200
-PAUSE_S: Final = 0.02
 _replace = msgspec.structs.replace
 
 
@@ -117,7 +119,7 @@ class TriggerIntake:
         program = await self._program(kept)
         labels = {TRIGGER: kept.name, EVENT: key, **_in_a_row(event)}
         execution = execution_of(kept.namespace, kept.name, key)
-        for _ in range(PATIENCE):
+        for _ in range(STARTING_TRIES):
             try:
                 answered = await self._engine.begin(
                     program, dict(workload), execution=execution, labels=labels, actor=f"trigger:{kept.name}",
@@ -131,7 +133,7 @@ class TriggerIntake:
                 raise _DeadError(answered.refused)
             if await self._rows.arrival(arrival_id(kept.namespace, kept.name, key)) is not None:
                 break
-            await self._engine.clock.sleep(PAUSE_S)  # the one that began it is not durable yet
+            await self._engine.clock.sleep(STARTING_S)  # the one that began it is not durable yet
         return Taken("duplicate", key, execution)
 
     async def _program(self, kept: KeptTrigger) -> Program:
@@ -165,7 +167,7 @@ class TriggerIntake:
     def _dead(self, row: ArrivalRow, error: str) -> ArrivalRow:
         now = self._engine.clock.now()
         return _replace(
-            row, state="dead", error=error[:ERROR_MAX], attempts=row.attempts + 1, updated=now, until=now + KEPT_S
+            row, state="dead", error=error[:ARRIVAL_ERROR_MAX], attempts=row.attempts + 1, updated=now, until=now + ARRIVALS_KEPT_S
         )  # fmt: skip
 
     def _done(self, kept: KeptTrigger, row: ArrivalRow, taken: Taken) -> ArrivalRow:
@@ -198,6 +200,6 @@ def _bounded(event: Mapping[str, Any]) -> bytes:
         body = msgspec.json.encode(event)
     except RecursionError:
         return msgspec.json.encode({"kind": event.get("kind"), "too_deep": True})
-    if len(body) <= EVENT_BYTES_MAX:
+    if len(body) <= ARRIVAL_BYTES_MAX:
         return body
     return msgspec.json.encode({"kind": event.get("kind"), "too_large": len(body)})

@@ -12,18 +12,18 @@ from typing import Any, Final
 
 import msgspec
 
+from petra.engine.limits import TRIGGER_TRIES
 from petra.errors import UsageError
 from petra.playbook.trigger import Trigger, trigger_of
 from petra.store.accounts import ACCOUNTS_MAX, Account
 from petra.store.base import Store
 from petra.store.rows import Batch
-from petra.triggers.rules import Rules
+from petra.triggers.rules import TriggerRules
 
 KIND: Final = "trigger"
 HOOK: Final = "hook"
 CHANGED: Final = "triggers"
 """The notice that triggers have changed."""
-TRIES: Final = 20
 
 
 class TriggerRow(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -45,7 +45,7 @@ class KeptTrigger:
         self.version = version
         self.namespace: Final = row.namespace
         self.trigger: Final[Trigger] = trigger_of(row.document)
-        self.rules: Final = Rules(self.trigger)
+        self.rules: Final = TriggerRules(self.trigger)
 
     @property
     def name(self) -> str:
@@ -126,7 +126,7 @@ class TriggerRegistry:
         name = f"{row.namespace}/{trigger.name}"
         if trigger.webhook is not None:
             await self._claim(trigger.webhook.path, name)
-        for _ in range(TRIES):
+        for _ in range(TRIGGER_TRIES):
             known = await self._store.accounts.account(KIND, name)
             version = known.version + 1 if known is not None else 1
             made = Account(kind=KIND, name=name, version=version, body=msgspec.json.encode(row))

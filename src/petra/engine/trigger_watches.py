@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 
 import msgspec
 
+from petra.engine.limits import WATCH_AGAIN_S
 from petra.engine.trigger_registry import KeptTrigger
 from petra.store.accounts import Account
 from petra.store.rows import shard_of
@@ -18,7 +19,6 @@ if TYPE_CHECKING:
     from petra.engine.engine import Engine
 
 WATCH: Final = "trigger-watch"
-AGAIN_S: Final = 5.0
 _log = logging.getLogger(__name__)
 
 
@@ -108,7 +108,7 @@ class Watches:
                 await make(self._engine, kept, notes).run()
             except Exception as error:  # noqa: BLE001 - whatever it is, it is tried again
                 _log.warning("trigger %s: %s", kept.name, error)
-            await self._engine.clock.sleep(AGAIN_S)
+            await self._engine.clock.sleep(WATCH_AGAIN_S)
 
     async def close(self) -> None:
         """Stop."""

@@ -8,11 +8,18 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final
 
 from petra.clock import doze
+from petra.engine.giving import SecretKeeper
 from petra.engine.life import StoppedError
-from petra.engine.limits import RETRY_S
+from petra.engine.limits import (
+    ARRIVALS_AT_ONCE,
+    RETRY_S,
+    TRIGGER_SECRET_S,
+    TRIGGERS_FORGET_S,
+    TRIGGERS_POLL_S,
+)
 from petra.engine.trigger_ends import TriggerNotes
 from petra.engine.trigger_intake import TriggerIntake
 from petra.engine.trigger_registry import TriggerRegistry
@@ -25,41 +32,16 @@ from petra.store.rows import ArrivalRow
 if TYPE_CHECKING:
     from petra.engine.engine import Engine
 
-POLL_S: Final = 5.0
-"""How often it looks by itself, where other engines have the store too; what is committed here wakes it."""
-AT_ONCE: Final = 64
-FORGET_S: Final = 3_600.0
-SECRET_S: Final = 2.0
-"""How long a secret is remembered."""
 _AWAY: Final = (UnavailableError, UncertainError, FullError)
 _log = logging.getLogger(__name__)
-
-
-class TriggerSecrets(Protocol):
-    """Who has the secrets that triggers name."""
-
-    async def reveal(self, namespace: str, name: str) -> Any:
-        """Return a stored credential.
-
-        Raises:
-            KeychainError: there is none.
-        """
-
-
-class NoTriggerSecrets:
-    """An engine that was given none."""
-
-    async def reveal(self, namespace: str, name: str) -> Any:  # noqa: ARG002 - there is none of any
-        """Refuse."""
-        raise KeychainError(f"no credential '{name}': this engine was given none", "not_found")
 
 
 class Triggers:
     """What starts executions of an engine from outside."""
 
-    def __init__(self, engine: Engine, secrets: TriggerSecrets | None = None) -> None:
+    def __init__(self, engine: Engine, secrets: SecretKeeper | None = None) -> None:
         self._engine = engine
-        self.secrets: TriggerSecrets = secrets or NoTriggerSecrets()
+        self._secrets = secrets
         self.registry = TriggerRegistry(engine.store, shared=engine.shards.epochs is not None)
         self.notes = TriggerNotes(self.registry)
         self.intake = TriggerIntake(engine)
@@ -77,8 +59,10 @@ class Triggers:
         now = self._engine.clock.monotonic()
         known = self._revealed.get((namespace, name))
         if known is None or known[0] < now:
-            found = await self.secrets.reveal(namespace, name)
-            known = self._revealed[namespace, name] = now + SECRET_S, found
+            if self._secrets is None:
+                raise KeychainError(f"this engine was given no credential '{name}'", "not_found")
+            found = await self._secrets.reveal(namespace, name)
+            known = self._revealed[namespace, name] = now + TRIGGER_SECRET_S, found
         return known[1]
 
     async def begin(self) -> None:
@@ -92,7 +76,7 @@ class Triggers:
     def swept(self) -> None:
         """Look by ourselves now and then: others may have changed something, and old rows are forgotten."""
         now, shared = self._engine.clock.now(), self._engine.shards.epochs is not None
-        if now - self._looked >= (POLL_S if shared else FORGET_S):
+        if now - self._looked >= (TRIGGERS_POLL_S if shared else TRIGGERS_FORGET_S):
             self.wake()
 
     async def run(self) -> None:
@@ -115,13 +99,13 @@ class Triggers:
         await self.registry.load()
         self.watches.follow()
         rows = await engine.store.arrivals.due(
-            engine.clock.now(), shards=engine.shards.mine(), limit=AT_ONCE
+            engine.clock.now(), shards=engine.shards.mine(), limit=ARRIVALS_AT_ONCE
         )
         done = await asyncio.gather(*(self._deal_with(row) for row in rows))
         await self._forget_old()
         if not all(done):
             return RETRY_S
-        return 0.0 if len(rows) == AT_ONCE else None
+        return 0.0 if len(rows) == ARRIVALS_AT_ONCE else None
 
     async def _deal_with(self, row: ArrivalRow) -> bool:
         """Deal with one; say whether that is done."""
@@ -136,6 +120,6 @@ class Triggers:
 
     async def _forget_old(self) -> None:
         now = self._engine.clock.now()
-        if now - self._forgot >= FORGET_S:
+        if now - self._forgot >= TRIGGERS_FORGET_S:
             self._forgot = now
             await self._engine.store.arrivals.forget(now)

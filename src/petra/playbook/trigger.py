@@ -110,8 +110,8 @@ class Listen(Part, frozen=True, kw_only=True):
     connection: Annotated[Name, says("The stored credential that has the address of the database.")]
 
 
-class Files(Part, frozen=True, kw_only=True):
-    """Files that appear in a folder or a bucket."""
+class WatchedFiles(Part, frozen=True, kw_only=True):
+    """WatchedFiles that appear in a folder or a bucket."""
 
     folder: Annotated[Name, says("A folder of the server, or `s3://…`, `gs://…`, `az://…`.")]
     pattern: Annotated[Name, says("Which names count; `*`, `?`, and `**/` for folders below.")] = (
@@ -139,7 +139,7 @@ class Trigger(Part, frozen=True, kw_only=True):
     webhook: Annotated[Webhook | None, says("Events are requests of other systems.")] = None
     on: Annotated[EndOf | None, says("Events are ends of executions.")] = None
     postgres: Annotated[Listen | None, says("Events are notifications of PostgreSQL.")] = None
-    files: Annotated[Files | None, says("Events are files that appear.")] = None
+    files: Annotated[WatchedFiles | None, says("Events are files that appear.")] = None
     when: Annotated[
         str | bool, Meta(description="Which events count; all when absent.", extra=Expression)
     ] = True

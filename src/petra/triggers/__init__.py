@@ -7,14 +7,14 @@ expressions of a trigger say whether an event counts, which one it is, and what 
 from __future__ import annotations
 
 from petra.triggers.incoming import Incoming, Occurrence, RefusedRequestError, occurrences_in
-from petra.triggers.rules import Rules, Verdict
+from petra.triggers.rules import TriggerRules, Verdict
 from petra.triggers.signatures import UnverifiedError, verify
 
 __all__ = [
     "Incoming",
     "Occurrence",
     "RefusedRequestError",
-    "Rules",
+    "TriggerRules",
     "UnverifiedError",
     "Verdict",
     "occurrences_in",

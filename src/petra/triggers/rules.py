@@ -31,7 +31,7 @@ class Response(NamedTuple):
     body: Any
 
 
-class Rules:
+class TriggerRules:
     """The expressions of a trigger, compiled once."""
 
     def __init__(self, trigger: Trigger) -> None:
