@@ -12,7 +12,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import logging
-from collections import defaultdict, deque
+from collections import Counter, defaultdict, deque
 from collections.abc import Callable, Collection, Sequence
 from functools import partial
 from typing import Final
@@ -71,6 +71,8 @@ class Sender:
         self._held: dict[str, float] = {}
         self._sent_at: defaultdict[str, deque[float]] = defaultdict(deque)
         self._forgot = float("-inf")
+        self.tries: Counter[tuple[str, str]] = Counter()
+        """What tries came to, by channel: ``sent``, ``failed`` (it is tried again), ``given_up``."""
 
     def wake(self) -> None:
         """Something was committed that waits to be sent."""
@@ -234,8 +236,10 @@ class Sender:
     ) -> None:
         attempts = rows[0].attempts + 1
         if tried.error and (tried.final or attempts >= channel.attempts):
+            self.tries[rows[0].channel, "given_up"] += 1
             await self._given_up(rows, tried.error, attempts)
             return
+        self.tries[rows[0].channel, "failed" if tried.error else "sent"] += 1
         now = self._clock.now()
         later = retry_s(attempts, rows[0].id) if tried.after_s is None else tried.after_s
         await self._kept(
