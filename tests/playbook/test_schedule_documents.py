@@ -87,4 +87,4 @@ def test_the_schema_has_every_key() -> None:
 def test_an_example_of_a_schedule_starts_an_example(path: Path) -> None:
     schedule = read_document(path.read_text(), path.name).checked()
     assert isinstance(schedule, Schedule)
-    assert schedule.playbook in {read(one).checked().name for one in example_playbooks()}
+    assert schedule.playbook in {one.stem for one in example_playbooks()}
