@@ -23,7 +23,7 @@ from petra.clock import Clock, doze
 from petra.notify.carriers import Carriers, Try
 from petra.notify.channels import ChannelSpec, NotifyFile
 from petra.notify.links import ActLink, Links
-from petra.notify.messages import Outgoing, Press, outgoing
+from petra.notify.messages import Outgoing, Press, digest_id, outgoing
 from petra.playbook.notify import OF_ITEMS
 from petra.store.base import Store
 from petra.store.errors import FullError, UnavailableError, UncertainError
@@ -169,7 +169,7 @@ class Sender:
         for some in fresh.values():
             await self._bind(some[:DIGEST_MAX])
         names = dict.fromkeys(row.sending for row in rows if row.sending)
-        names |= dict.fromkeys(_digest_id(some[:DIGEST_MAX]) for some in fresh.values())
+        names |= dict.fromkeys(digest_id(some[:DIGEST_MAX]) for some in fresh.values())
         return [
             outgoing(name, together, source)
             for name in names
@@ -178,7 +178,7 @@ class Sender:
 
     async def _bind(self, rows: Sequence[NotificationRow]) -> None:
         """Choose the id under which some go out together, before they do."""
-        name = _digest_id(rows)
+        name = digest_id(rows)
         await self._store.notifications.settle([_replace(row, sending=name) for row in rows])
 
     async def _wanted(self, rows: Sequence[NotificationRow]) -> bool:
@@ -296,8 +296,3 @@ def retry_s(attempts: int, name: str) -> float:
     """Return how long to wait after so many tries: fourfold each time, up to a quarter of a day, a little apart."""
     apart = hashlib.sha256(f"{name} {attempts}".encode()).digest()[0] / 1024
     return min(FIRST_RETRY_S * 4.0 ** (attempts - 1), LONGEST_RETRY_S) * (1 + apart)
-
-
-def _digest_id(rows: Sequence[NotificationRow]) -> str:
-    names = "\n".join(sorted(row.id for row in rows))
-    return f"dgs_{hashlib.sha256(names.encode()).hexdigest()[:32]}"
