@@ -11,8 +11,9 @@ begins, and what is missing then is an incident. A worker that is just being sta
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass, field
 from functools import partial
+
+from msgspec import Struct, field
 
 from petra.clock import Clock, doze
 from petra.engine.giving import SecretKeeper
@@ -28,8 +29,7 @@ from petra.wire import frames
 _Question = tuple[Link, str]
 
 
-@dataclass(eq=False)
-class Keychains:
+class Keychains(Struct, eq=False):
     """Asks workers about the secrets of playbooks."""
 
     _clock: Clock

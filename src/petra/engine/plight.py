@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from petra.engine.cache import Entry
 from petra.engine.custody import Custody

@@ -7,9 +7,10 @@ would have to be asked.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Collection, Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
+
+from msgspec import Struct, field
 
 from petra.keychain import oauth2
 from petra.keychain.credentials import Credentials, Later
@@ -24,8 +25,7 @@ KEEP_S: Final = 60.0
 MAX_FILE: Final = 1024 * 1024
 
 
-@dataclass(slots=True)
-class EntryAsked:
+class EntryAsked(Struct):
     """An entry to resolve."""
 
     entry: Credential
@@ -52,17 +52,14 @@ class EntryAsked:
         return KeychainError(f"keychain '{self.name}': {message}", kind)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Sources:
+class Sources(Struct, frozen=True, kw_only=True):
     """Everything that values can come from."""
 
     environ: Mapping[str, str]
     credentials: Credentials
     providers: Mapping[str, Provider]
     web: Web
-    _kinds: dict[str, Callable[[EntryAsked], Awaitable[Any]]] = field(
-        default_factory=dict, init=False
-    )
+    _kinds: dict[str, Callable[[EntryAsked], Awaitable[Any]]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self._kinds.update(
