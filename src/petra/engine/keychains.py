@@ -20,7 +20,7 @@ from petra.engine.giving import SecretKeeper
 from petra.engine.limits import COMING_S, MISSING_MAX, SECRETS_S, WORDS_MAX
 from petra.engine.workers import ANYTHING, Bounds, Link
 from petra.kernel import Program
-from petra.keychain.sources import stored_as
+from petra.keychain.stored import stored_as
 from petra.kinds import SERVER_KINDS
 from petra.namespaces import DEFAULT
 from petra.playbook import Playbook, to_yaml

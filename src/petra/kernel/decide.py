@@ -32,7 +32,6 @@ from petra.kernel.cancel import stop, withdraw_branches
 from petra.kernel.ctx import schema_fault
 from petra.kernel.effects import AnyEffect, Assign, Extend
 from petra.kernel.fork import pieces
-from petra.kernel.migration import go_on_with, migrate
 from petra.kernel.objects import Made, Shelf
 from petra.kernel.program import Program
 from petra.kernel.rest import in_flight
@@ -320,6 +319,8 @@ def _fork(turn: Turn, command: c.Fork) -> None:
     for piece in others:
         turn.emit(e.PastTaken(past=piece))
     if command.digest or command.workload is not None:
+        from petra.kernel.migration import go_on_with  # noqa: PLC0415 - few move
+
         go_on_with(turn, command)
     for run in list(turn.state.runs.values()):
         _hand_out_again(turn, run)
@@ -446,6 +447,8 @@ def _reconsider_all(turn: Turn) -> None:
 
 
 def _migrate(turn: Turn, command: c.Migrate) -> None:
+    from petra.kernel.migration import migrate  # noqa: PLC0415 - few move
+
     migrate(turn, command)
     _reconsider_all(turn)
 

@@ -17,6 +17,7 @@ from petra.keychain.credentials import Credentials, Later
 from petra.keychain.material import postgres, text_of, text_or_object
 from petra.keychain.providers import Provider
 from petra.keychain.seal import KeychainError
+from petra.keychain.stored import stored_as
 from petra.keychain.web import Web
 from petra.playbook.model import CREDENTIAL_KINDS, Credential
 
@@ -231,15 +232,6 @@ class Sources(Struct, frozen=True, kw_only=True):
         if missing := sorted(str(part) for part in chosen.values() if part not in found):
             raise asked.wrong(f"the secret has no '{missing[0]}'", "not_found")
         return {str(part): found[key] for part, key in chosen.items()}
-
-
-STORED_KINDS: Final = frozenset({"credential", "bearer", "basic", "api_key", "postgres_credential"})
-"""Kinds of entries that may need a stored credential."""
-
-
-def stored_as(entry: Credential) -> str:
-    """Return the name of the stored credential that an entry means, if it means one."""
-    return str(entry.settings.get("credential") or entry.settings.get("ref") or entry.name)
 
 
 def _kind_of(error: OSError) -> str:
