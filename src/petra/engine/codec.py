@@ -40,10 +40,21 @@ class _Body(msgspec.Struct, frozen=True, array_like=True, gc=False):
     at: float | None = None
 
 
+class _EventAlone(msgspec.Struct, frozen=True, array_like=True, gc=False):
+    """A body of which the receipt is skipped: who only folds does not look at it."""
+
+    event: AnyEvent
+
+
 @cache
 def _decoder() -> msgspec.json.Decoder[_Body]:
     """Return what reads bodies; it knows every kind of event, and whoever only writes them need not wait for it."""
     return msgspec.json.Decoder(_Body)
+
+
+@cache
+def _event_decoder() -> msgspec.json.Decoder[_EventAlone]:
+    return msgspec.json.Decoder(_EventAlone)
 
 
 TYPES: dict[type, str] = {kind: str(kind.__struct_config__.tag) for kind in get_args(AnyEvent)}
@@ -92,6 +103,18 @@ def from_row(row: rows.RecordRow) -> Record:
         seq=row.seq, at=row.at, event=body.event, receipt=body.receipt,
         previous=row.previous.hex(), hash=row.hash.hex(),
     )  # fmt: skip
+
+
+def event_of(row: rows.RecordRow) -> AnyEvent:
+    """Decode the event of a record alone, for who folds many of them.
+
+    Raises:
+        DamagedError: it cannot be read.
+    """
+    try:
+        return _event_decoder().decode(row.body).event
+    except (msgspec.DecodeError, TypeError, ValueError) as error:
+        raise DamagedError(row.seq, f"it cannot be read ({error})") from error
 
 
 def proved(row: rows.RecordRow) -> Record:
