@@ -313,16 +313,10 @@ def _fork(turn: Turn, command: c.Fork) -> None:
     first, *others = pieces(command.past)
     turn.emit(
         e.ExecutionForked(
-            origin=command.origin,
-            at=command.at,
-            past=first,
-            reason=command.reason,
-            size=len(command.past) if others else 0,
-            parts=command.parts,
-            actor=command.actor,
-            by=command.by,
+            origin=command.origin, at=command.at, past=first, reason=command.reason, parts=command.parts,
+            size=len(command.past) if others else 0, actor=command.actor, by=command.by,
         )
-    )
+    )  # fmt: skip
     for piece in others:
         turn.emit(e.PastTaken(past=piece))
     if command.digest or command.workload is not None:
