@@ -5,18 +5,23 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from petra.cli.output import print_json, print_problem
 from petra.library import Library, files_of
 from petra.playbook import Reading
-from petra.playbook.documents import DocumentReading, is_notify, kind_in, read_document
 from petra.playbook.problems import Problem, Problems, problem_data
-from petra.playbook.schedule import Schedule
 from petra.playbook.yaml12 import TEXT_BYTES_MAX
+
+if TYPE_CHECKING:  # who runs a playbook loads no calendar
+    from petra.playbook.documents import DocumentReading
+    from petra.playbook.schedule import Schedule
 
 
 def document_in(path: Path) -> DocumentReading | None:
     """Read a document; None where the file holds none, or cannot be read."""
+    from petra.playbook.documents import kind_in, read_document  # noqa: PLC0415 - see above
+
     text = _text_in(path)
     return read_document(text, str(path)) if kind_in(text) else None
 
@@ -62,14 +67,16 @@ def checked_documents(paths: Iterable[str], output: str) -> list[Schedule]:
 
 def checked_in(path: Path, library: Library, home: Path) -> Reading | None:
     """Read a document with all that is wrong with it; None where the file holds none."""
+    from petra.playbook.documents import is_notify  # noqa: PLC0415 - see above
+
     text = _text_in(path)
     if is_notify(text):
         from petra.notify.channels import notify_problems  # noqa: PLC0415 - few folders have one
 
         return Reading(str(path), text, None, notify_problems(text))
-    if not kind_in(text):
+    found = document_in(path)
+    if found is None:
         return None
-    found = read_document(text, str(path))
     return Reading(found.name, found.text, None, _problems(found, library, home))
 
 
