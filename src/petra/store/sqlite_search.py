@@ -24,7 +24,7 @@ PIECE: Final = 100
 _SQL = load_queries("sqlite")
 
 
-class Writes(Protocol):
+class DoneInTransaction(Protocol):
     """Has something done in a transaction."""
 
     def __call__(
@@ -37,7 +37,7 @@ class SearchIndex:
     """Brings the index up to date, one at a time."""
 
     def __init__(
-        self, read: Callable[[Callable[[apsw.Connection], bool]], Awaitable[bool]], write: Writes
+        self, read: Callable[[Callable[[apsw.Connection], bool]], Awaitable[bool]], write: DoneInTransaction
     ) -> None:
         self._read = read
         self._write = write
