@@ -37,7 +37,9 @@ class SearchIndex:
     """Brings the index up to date, one at a time."""
 
     def __init__(
-        self, read: Callable[[Callable[[apsw.Connection], bool]], Awaitable[bool]], write: DoneInTransaction
+        self,
+        read: Callable[[Callable[[apsw.Connection], bool]], Awaitable[bool]],
+        write: DoneInTransaction,
     ) -> None:
         self._read = read
         self._write = write
