@@ -131,7 +131,11 @@ def _parent_of(pid: int) -> int:
     return int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
 
 
-PETRA = Forked("petra.cli", others=("petra.cli.run", "petra.cli.executions", "petra.cli.accounts"))
+_STORE = ("petra.store.sqlite", "uvloop")
+PETRA = Forked(
+    "petra.cli",
+    others=("petra.cli.run", "petra.cli.executions", "petra.cli.accounts", "petra.cli.ps", *_STORE),
+)
 SERVER = Forked(
     "petra.cli",
     others=(
@@ -142,7 +146,11 @@ SERVER = Forked(
         "petra.server.app",
         "petra.server.describe",
         "petra.worker.remote",
+        *_STORE,
+        "litestar.middleware._internal.exceptions",
+        "litestar.plugins.attrs",
         "litestar.plugins.pydantic",
+        "litestar._kwargs",
         "uvicorn.protocols.http.httptools_impl",
         "uvicorn.protocols.websockets.websockets_sansio_impl",
     ),
