@@ -73,8 +73,9 @@ format: $(READY) ## format and fix what can be fixed
 # tests that take minutes each are no hangs here
 SOAK := $(BIN)/pytest -n 2 --dist worksteal -q -o faulthandler_timeout=0
 
-soak: $(READY) ## 20,000 random paths, 20,000 nested fan-outs, 6,000 ordeals, every change of every key, both fates of a disk
+soak: $(READY) ## 20,000 random paths, 2,000 decided again, 20,000 nested fan-outs, 6,000 ordeals, every change of every key, both fates of a disk
 	PETRA_PATHS=20000 $(SOAK) tests/kernel/test_on_net.py -k random
+	PETRA_PATHS=2000 $(SOAK) tests/kernel/test_redecide.py -k random
 	PETRA_NESTED=20000 $(SOAK) tests/kernel/test_oracle.py -k nested_fan_outs
 	PETRA_ORDEALS=6000 $(SOAK) tests/faults/test_ordeals.py
 	PETRA_KEYS=1000000 $(SOAK) tests/playbook/test_every_key.py tests/testing/test_every_key.py
