@@ -31,9 +31,12 @@ ui: $(UI) ## build the web UI, without a node on the machine if there is none
 demo: $(READY) $(UI) ## set everything up, then show the tour playbook
 	@$(BIN)/python scripts/demo.py
 
+# a third of the slow tests waits for other processes: one more than there are cores keeps all of them busy
+JOBS ?= $(shell expr $$(nproc 2>/dev/null || echo 2) + 1)
+
 test: $(READY) $(UI) ## set everything up and run all tests
 	$(BIN)/lint-imports --no-cache
-	$(BIN)/pytest -n 2 --dist worksteal -q
+	$(BIN)/pytest -n $(JOBS) --dist worksteal -q
 
 OTHER := .venv-other
 INTO_OTHER := $(OTHER)/bin/pip install --quiet --disable-pip-version-check
