@@ -29,7 +29,6 @@ COMMITS = {2: "972f62e", 3: "8c31910", 5: "2748979", 7: "8cf6c05", 8: "42f08bf"}
 """The last commit on main of each layout that was there: 1 is older than the engine, 4 and 6 came together with the next."""
 
 
-
 def then(step: str, tool: str, result: str) -> str:
     """Write a playbook that goes on after a step, with that result."""
     return f"""
