@@ -114,7 +114,7 @@ class _Going(subprocess.Popen[str]):
             self._child_created = True
             while _parent_of(self.pid) != os.getpid():
                 time.sleep(0.0005)  # its parent has said all, and is about to end
-        self._close_pipe_fds(*pipes)
+        self._close_pipe_fds(*pipes)  # type: ignore[attr-defined] # what Popen does itself
 
 
 @contextmanager
