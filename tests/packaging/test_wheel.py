@@ -62,8 +62,8 @@ def empty(built: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def install(programs: Path, what: str) -> None:
     """Install with the pip that is here, and compile nothing that nobody imports: each takes longer than all the rest."""
-    pip = (sys.executable, "-m", "pip", "--python", programs / "python", "--disable-pip-version-check")
-    done = called(*pip, "install", "--quiet", "--no-compile", what)
+    pip = (sys.executable, "-m", "pip", "--disable-pip-version-check", "--python")
+    done = called(*pip, programs / "python", "install", "--quiet", "--no-compile", what)
     assert done.returncode == 0, done.stderr
 
 
