@@ -21,17 +21,17 @@ from petra.desk.requests import (
 )
 from petra.desk.result import Result, refused, result_data
 from petra.desk.starting import gathered
-from petra.playbook import read
 
 
 async def carry_out(desk: Desk, who: Principal, request: AnyRequest) -> Reply:
     """Do what a request asks for."""
+    reader = desk.engine.catalogue.read
     match request:
         case Begin():
-            playbook = read(request.playbook, "the playbook").checked()
+            playbook = await reader(request.playbook, "the playbook")
             answered = await desk.begin(
                 who, playbook, request.workload, execution=request.execution, command=request.id,
-                allow_unsound=request.allow_unsound, labels=request.labels, beside=gathered(request.beside),
+                allow_unsound=request.allow_unsound, labels=request.labels, beside=await gathered(request.beside, reader),
             )  # fmt: skip
             if answered.refused:
                 return refused(request, playbook.metadata.name, answered.refused)
@@ -61,7 +61,8 @@ async def _told(
     """Do what concerns the store, or nothing at all."""
     match request:
         case Apply():
-            playbooks = [read(text, "the playbook").checked() for text in request.playbooks]
+            reader = desk.engine.catalogue.read
+            playbooks = [await reader(text, "the playbook") for text in request.playbooks]
             done = await desk.apply(who, playbooks, allow_unsound=request.allow_unsound)
             return {"applied": done}
         case OnSchedules():
