@@ -23,7 +23,7 @@ from petra.playbook.trigger import Trigger
 from petra.store.errors import UnavailableError
 from petra.store.memory import MemoryStore
 from petra.store.rows import ArrivalRow, ExecutionFilter, StoredExecution
-from petra.triggers import Occurrence
+from petra.triggers.incoming import Occurrence
 
 pytestmark = pytest.mark.spec("S24")
 WHO = owner("ada")

@@ -137,7 +137,7 @@ def test(what: str, event: str, home: Path, output: str) -> None:
     trigger = _in_file(Path(what))
     if trigger is not None:
         from petra.desk.triggers import tested  # noqa: PLC0415 - only here
-        from petra.triggers import TriggerRules  # noqa: PLC0415 - only here
+        from petra.triggers.rules import TriggerRules  # noqa: PLC0415 - only here
 
         told = tested(TriggerRules(trigger), given, SystemClock().now())
     else:

@@ -24,7 +24,7 @@ from petra.playbook.documents import read_document
 from petra.playbook.trigger import Trigger
 from petra.playbook.write import to_plain
 from petra.store.rows import ArrivalFilter, ArrivalRow, ExecutionFilter
-from petra.triggers import TriggerRules
+from petra.triggers.rules import TriggerRules
 
 LAST_SHOWN: Final = 10
 DEAD_MAX: Final = 500
@@ -206,7 +206,7 @@ def tested(rules: TriggerRules, event: dict[str, Any], now: float) -> dict[str, 
 # What other processes ask
 
 
-async def carried_out(desk: DeskTriggers, who: Principal, asked: OnTriggers) -> dict[str, Any]:
+async def on_triggers(desk: DeskTriggers, who: Principal, asked: OnTriggers) -> dict[str, Any]:
     """Do what a request asks for.
 
     Raises:

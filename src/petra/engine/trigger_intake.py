@@ -33,10 +33,10 @@ from petra.kernel import Program
 from petra.own_labels import EVENT, IN_A_ROW, TRIGGER
 from petra.store.errors import StoreError
 from petra.store.rows import ArrivalRow
-from petra.triggers.incoming import Occurrence
 
 if TYPE_CHECKING:
     from petra.engine.engine import Engine
+    from petra.triggers.incoming import Occurrence
 
 _replace = msgspec.structs.replace
 

@@ -8,17 +8,19 @@ Rule 2: the path of a webhook is one trigger's, whatever its namespace.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
 from petra.engine.limits import TRIGGER_TRIES
 from petra.errors import UsageError
-from petra.playbook.trigger import Trigger, trigger_of
 from petra.store.accounts import ACCOUNTS_MAX, Account
 from petra.store.base import Store
 from petra.store.rows import Batch
-from petra.triggers.rules import TriggerRules
+
+if TYPE_CHECKING:  # most engines have no trigger
+    from petra.playbook.trigger import Trigger
+    from petra.triggers.rules import TriggerRules
 
 KIND: Final = "trigger"
 HOOK: Final = "hook"
@@ -44,8 +46,8 @@ class KeptTrigger:
         self.row = row
         self.version = version
         self.namespace: Final = row.namespace
-        self.trigger: Final[Trigger] = trigger_of(row.document)
-        self.rules: Final = TriggerRules(self.trigger)
+        self.trigger: Final[Trigger] = _trigger(row)
+        self.rules: Final[TriggerRules] = _rules(self.trigger)
 
     @property
     def name(self) -> str:
@@ -56,6 +58,18 @@ class KeptTrigger:
     def paused(self) -> bool:
         """Whether it starts nothing."""
         return self.row.paused
+
+
+def _trigger(row: TriggerRow) -> Trigger:
+    from petra.playbook.trigger import trigger_of  # noqa: PLC0415 - see above
+
+    return trigger_of(row.document)
+
+
+def _rules(trigger: Trigger) -> TriggerRules:
+    from petra.triggers.rules import TriggerRules  # noqa: PLC0415 - see above
+
+    return TriggerRules(trigger)
 
 
 class TriggerRegistry:
@@ -122,7 +136,7 @@ class TriggerRegistry:
         Raises:
             UsageError: another trigger has the path of its webhook.
         """
-        trigger = trigger_of(row.document)
+        trigger = _trigger(row)
         name = f"{row.namespace}/{trigger.name}"
         if trigger.webhook is not None:
             await self._claim(trigger.webhook.path, name)
@@ -157,7 +171,7 @@ class TriggerRegistry:
 
     async def _let_go(self, before: Account, now: Trigger) -> None:
         """Give back the path that a trigger had before."""
-        old = trigger_of(msgspec.json.decode(before.body, type=TriggerRow).document).webhook
+        old = _trigger(msgspec.json.decode(before.body, type=TriggerRow)).webhook
         if old is not None and (now.webhook is None or now.webhook.path != old.path):
             await self._store.accounts.forget(HOOK, old.path)
 

@@ -32,7 +32,6 @@ from petra.kernel.cancel import stop, withdraw_branches
 from petra.kernel.ctx import schema_fault
 from petra.kernel.effects import AnyEffect, Assign, Extend
 from petra.kernel.fork import pieces
-from petra.kernel.migration import go_on_with, migrate
 from petra.kernel.objects import Made, Shelf
 from petra.kernel.program import Program
 from petra.kernel.rest import in_flight
@@ -236,12 +235,11 @@ def _waits_for_world(state: State) -> bool:
 def _start(turn: Turn, command: c.Start) -> None:
     if turn.state.seq:
         raise RefusedError("an execution begins once")
-    program, spec = turn.program, turn.program.spec
+    program = turn.program
     workload = _workload(turn, command)
-    if spec.input_schema is not None:
-        problem = schema_fault(canonical(spec.input_schema), workload)
-        if problem is not None:
-            raise RefusedError(f"the workload does not fit: {problem}")
+    fault = workload_fault(program, workload)
+    if fault is not None:
+        raise RefusedError(fault)
     entry = e.Produced(id=derive("entry", turn.state.id), step=program.entry)
     turn.emit(
         e.ExecutionStarted(
@@ -277,6 +275,14 @@ def _limits(turn: Turn) -> list[e.NewTimer]:
     return [e.NewTimer(id=derive("execution", name), due=due, kind="execution", group="execution")]
 
 
+def workload_fault(program: Program, workload: dict[str, Any]) -> str | None:
+    """Return why a workload, with the defaults in it, cannot be begun with."""
+    if program.spec.input_schema is None:
+        return None
+    problem = schema_fault(canonical(program.spec.input_schema), workload)
+    return None if problem is None else f"the workload does not fit: {problem}"
+
+
 def _workload(turn: Turn, command: c.Start) -> dict[str, Any]:
     """Return the defaults with what was given; what a parent gives by reference becomes the child's own.
 
@@ -307,19 +313,15 @@ def _fork(turn: Turn, command: c.Fork) -> None:
     first, *others = pieces(command.past)
     turn.emit(
         e.ExecutionForked(
-            origin=command.origin,
-            at=command.at,
-            past=first,
-            reason=command.reason,
-            size=len(command.past) if others else 0,
-            parts=command.parts,
-            actor=command.actor,
-            by=command.by,
+            origin=command.origin, at=command.at, past=first, reason=command.reason, parts=command.parts,
+            size=len(command.past) if others else 0, actor=command.actor, by=command.by,
         )
-    )
+    )  # fmt: skip
     for piece in others:
         turn.emit(e.PastTaken(past=piece))
     if command.digest or command.workload is not None:
+        from petra.kernel.migration import go_on_with  # noqa: PLC0415 - few move
+
         go_on_with(turn, command)
     for run in list(turn.state.runs.values()):
         _hand_out_again(turn, run)
@@ -446,6 +448,8 @@ def _reconsider_all(turn: Turn) -> None:
 
 
 def _migrate(turn: Turn, command: c.Migrate) -> None:
+    from petra.kernel.migration import migrate  # noqa: PLC0415 - few move
+
     migrate(turn, command)
     _reconsider_all(turn)
 

@@ -15,7 +15,6 @@ from msgspec import Meta, field
 from petra.expr.scopes import Use
 from petra.kinds import says
 from petra.playbook.model import Metadata, Name, Part
-from petra.playbook.schema import schema_of
 from petra.playbook.write import to_plain
 from petra.values import canonical
 
@@ -182,4 +181,6 @@ def trigger_of(document: dict[str, Any]) -> Trigger:
 
 def trigger_schema() -> dict[str, Any]:
     """Return the JSON Schema of a trigger."""
+    from petra.playbook.schema import schema_of  # noqa: PLC0415 - who keeps a trigger needs none
+
     return schema_of(Trigger, "Petra trigger")

@@ -3,20 +3,3 @@
 Pure but for those who watch folders and databases: a request becomes events here, a signature is judged, and the
 expressions of a trigger say whether an event counts, which one it is, and what is started with it.
 """
-
-from __future__ import annotations
-
-from petra.triggers.incoming import Incoming, Occurrence, RefusedRequestError, occurrences_in
-from petra.triggers.rules import TriggerRules, Verdict
-from petra.triggers.signatures import UnverifiedError, verify
-
-__all__ = [
-    "Incoming",
-    "Occurrence",
-    "RefusedRequestError",
-    "TriggerRules",
-    "UnverifiedError",
-    "Verdict",
-    "occurrences_in",
-    "verify",
-]

@@ -27,16 +27,9 @@ from petra.server.describing import answers
 from petra.server.needs import PAGE
 from petra.server.problems import ProblemError
 from petra.server.service import Service, TheService
-from petra.triggers import (
-    Incoming,
-    Occurrence,
-    RefusedRequestError,
-    UnverifiedError,
-    occurrences_in,
-    verify,
-)
+from petra.triggers.incoming import Incoming, Occurrence, RefusedRequestError, occurrences_in
 from petra.triggers.rules import Response as Answer
-from petra.triggers.signatures import secrets_in
+from petra.triggers.signatures import UnverifiedError, secrets_in, verify
 
 AnyHttpRequest = Request[Any, Any, Any]
 AT_ONCE: Final = 32
