@@ -2177,6 +2177,17 @@ export interface components {
             version: string;
         };
         /**
+         * AppliedSchedule
+         * @description What became of a schedule that was applied.
+         */
+        AppliedSchedule: {
+            digest: string;
+            kind: string;
+            path: string;
+            unchanged: boolean;
+            version: string;
+        };
+        /**
          * Apply
          * @description Make playbooks, given as texts, the current ones of their paths; ``allow_unsound`` as for ``Begin``.
          */
@@ -2265,6 +2276,26 @@ export interface components {
             entries: number;
             ok: boolean;
             problems: unknown[];
+        };
+        /**
+         * BackfillCount
+         * @description How many times a backfill has; with ``more``, more than can be at once.
+         */
+        BackfillCount: {
+            count: number;
+            more: boolean;
+            since: string;
+            until: string;
+        };
+        /**
+         * BackfillGoing
+         * @description A backfill on its way.
+         */
+        BackfillGoing: {
+            count: number;
+            running: string[];
+            since: string;
+            until: string;
         };
         /**
          * Begin
@@ -2478,6 +2509,10 @@ export interface components {
          * @description How two executions differ, and in what sense they are the same.
          */
         Diff: {
+            aligned: [
+                number,
+                number
+            ][];
             ctx: {
                 [key: string]: Record<string, never>;
             };
@@ -2734,6 +2769,7 @@ export interface components {
                 [key: string]: Record<string, never>;
             };
             record: number;
+            seqs: (number | null)[];
         };
         /**
          * ForkBody
@@ -3317,6 +3353,15 @@ export interface components {
             /** @default null */
             task: string | null;
             what: string;
+        };
+        /**
+         * NominalTime
+         * @description A time at which a schedule is due, by its clocks; a note where those change.
+         */
+        NominalTime: {
+            nominal: string;
+            /** @default  */
+            note: string;
         };
         /**
          * NotificationItem
@@ -3986,6 +4031,80 @@ export interface components {
             next: string | null;
         };
         /**
+         * ScheduleItem
+         * @description A schedule that is kept: its text, what comes next, what runs, what was passed, what came of the last ones.
+         */
+        ScheduleItem: {
+            at: string | string[] | null;
+            catch_up_s: number;
+            cron: string | null;
+            digest: string;
+            due: string | null;
+            every_s: number | null;
+            execution: string;
+            filling: components["schemas"]["BackfillGoing"] | null;
+            jitter_s: number;
+            last: components["schemas"]["ScheduleOutcome"][];
+            name: string;
+            next: components["schemas"]["NominalTime"][];
+            overlap: string;
+            passed: {
+                [key: string]: number;
+            };
+            paused: boolean;
+            playbook: string;
+            queued: string[];
+            running: string[];
+            started: number;
+            timezone: string;
+            trouble: string | null;
+            version: string | number | null;
+            words: string;
+            workload: Record<string, never>;
+        };
+        /**
+         * ScheduleOutcome
+         * @description What came of a time.
+         */
+        ScheduleOutcome: {
+            ended: number | null;
+            execution: string;
+            nominal: string | null;
+            started: number;
+            status: string;
+        };
+        /**
+         * SchedulePage
+         * @description The schedules that are kept.
+         */
+        SchedulePage: {
+            items: components["schemas"]["ScheduleItem"][];
+            /** @default null */
+            next: string | null;
+        };
+        /**
+         * ScheduleRemoved
+         * @description Which schedule is kept no more.
+         */
+        ScheduleRemoved: {
+            removed: string;
+        };
+        /**
+         * ScheduleRun
+         * @description What was started.
+         */
+        ScheduleRun: {
+            execution: string;
+        };
+        /**
+         * ScheduleSteered
+         * @description What was done with a schedule.
+         */
+        ScheduleSteered: {
+            done: string;
+            name: string;
+        };
+        /**
          * SecretItem
          * @description A credential as it is shown: never its value.
          */
@@ -4315,6 +4434,13 @@ export interface components {
                 [key: string]: number;
             };
             waiting: components["schemas"]["WaitingToken"][];
+        };
+        /**
+         * TimesAhead
+         * @description The next times of a schedule.
+         */
+        TimesAhead: {
+            next: components["schemas"]["NominalTime"][];
         };
         /**
          * TokenItem
@@ -7821,9 +7947,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        [key: string]: unknown;
-                    };
+                    "application/json": components["schemas"]["SchedulePage"];
                 };
             };
             400: components["responses"]["Problem400"];
@@ -7864,9 +7988,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        [key: string]: unknown;
-                    };
+                    "application/json": components["schemas"]["TimesAhead"];
                 };
             };
             400: components["responses"]["Problem400"];
@@ -7905,9 +8027,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        [key: string]: unknown;
-                    };
+                    "application/json": components["schemas"]["ScheduleItem"];
                 };
             };
             400: components["responses"]["Problem400"];
@@ -7940,7 +8060,12 @@ export interface operations {
             };
             cookie?: never;
         };
-        requestBody?: never;
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["PlaybookSource"];
+                "application/yaml": string;
+            };
+        };
         responses: {
             /** @description Request fulfilled, document follows */
             200: {
@@ -7948,9 +8073,16 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        [key: string]: unknown;
-                    };
+                    "application/json": components["schemas"]["AppliedSchedule"];
+                };
+            };
+            /** @description It was there already. */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AppliedSchedule"];
                 };
             };
             400: components["responses"]["Problem400"];
@@ -7989,9 +8121,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        [key: string]: unknown;
-                    };
+                    "application/json": components["schemas"]["ScheduleRemoved"];
                 };
             };
             400: components["responses"]["Problem400"];
@@ -8035,9 +8165,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        [key: string]: unknown;
-                    };
+                    "application/json": components["schemas"]["BackfillCount"];
                 };
             };
             400: components["responses"]["Problem400"];
@@ -8080,9 +8208,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        [key: string]: unknown;
-                    };
+                    "application/json": components["schemas"]["ScheduleSteered"];
                 };
             };
             400: components["responses"]["Problem400"];
@@ -8121,9 +8247,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        [key: string]: unknown;
-                    };
+                    "application/json": components["schemas"]["ScheduleSteered"];
                 };
             };
             400: components["responses"]["Problem400"];
@@ -8164,9 +8288,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        [key: string]: unknown;
-                    };
+                    "application/json": components["schemas"]["ScheduleRun"];
                 };
             };
             400: components["responses"]["Problem400"];
