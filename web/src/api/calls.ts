@@ -5,6 +5,7 @@ import { asked, type ListQuery } from './lists';
 import type {
   Counts,
   Definition,
+  Diff,
   EventItem,
   Execution,
   ExecutionItem,
@@ -159,6 +160,11 @@ export function evaluated(
 
 export function lineage(id: string): Promise<Lineage> {
   return shaped(client.GET('/api/v1/executions/{execution}/lineage', of(id)));
+}
+
+export function diff(id: string, other: string): Promise<Diff> {
+  const params = { path: { execution: id, other } };
+  return shaped(client.GET('/api/v1/executions/{execution}/diff/{other}', { params }));
 }
 
 /** What the steps printed: a JSON document per line. */

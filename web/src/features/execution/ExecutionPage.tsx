@@ -10,13 +10,14 @@ import { keys } from '../../api/keys';
 import type { Execution, Verified } from '../../api/shapes';
 import { Button, copy, Empty, ErrorBox, type KeyBinding, Skeleton, toast, useKeys } from '../../kit';
 import { type Command, useCommands } from '../../kit/commands';
-import { firstSel, nextOfSel, type Sel, stepOfSel, writeSel } from '../../story/select';
+import { firstSel, nextOfSel, readSel, type Sel, stepOfSel, writeSel } from '../../story/select';
 import { StoryStore } from '../../story/store';
+import { useChild, useOpenChild } from './child';
 import css from './execution.module.css';
 import { Header } from './Header';
 import { Panes } from './Panes';
 import { Scrubber } from './scrubber/Scrubber';
-import { type ExecutionSearch, PANES, selOf } from './search';
+import { type ExecutionSearch, PANES } from './search';
 import { useExplanation } from './side/ExplainTab';
 import { useStory } from './useStory';
 import type { View } from './view';
@@ -66,7 +67,12 @@ function Shown({ id, head, story, edition }: ShownProps) {
       void navigate({ to: '/e/$id', params: { id }, search: (was) => ({ ...was, ...change }), replace }),
     [navigate, id],
   );
-  const sel = useMemo(() => selOf(search), [search]);
+  const sel = useMemo(() => readSel(search.sel), [search.sel]);
+  const child = useChild(search.child, story, seq, live);
+  const openChild = useOpenChild(id, seq, search, go);
+  const visitChild = (step: string) => {
+    if (child) void navigate({ to: '/e/$id', params: { id: child.id }, search: { sel: `step:${step}` } });
+  };
   /** Whether somebody, or we, have selected anything yet. */
   const opened = useRef(false);
   const past = useRef<{ list: (string | undefined)[]; at: number }>({ list: [], at: -1 });
@@ -130,6 +136,9 @@ function Shown({ id, head, story, edition }: ShownProps) {
     select,
     act,
     acts,
+    child,
+    openChild,
+    visitChild,
   };
 
   const to = (next: number | null) => {

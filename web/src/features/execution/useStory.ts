@@ -27,13 +27,18 @@ interface HeadTold {
 
 const TYPES = ['hello', 'frames', 'head', 'live', 'log', 'lagged', 'reset', 'execution.gone', 'bye'];
 
-export function useStory(id: string) {
+/** Follow an execution; of none, nothing is fetched. */
+export function useStory(id: string | null) {
   const client = useQueryClient();
   const [story, setStory] = useState(() => new StoryStore());
   const [error, setError] = useState<unknown>(null);
   const [ready, setReady] = useState(false);
   const [gone, setGone] = useState(false);
-  const head = useQuery({ queryKey: keys.execution(id), queryFn: () => execution(id) });
+  const head = useQuery({
+    queryKey: keys.execution(id ?? ''),
+    queryFn: () => execution(id ?? ''),
+    enabled: id !== null,
+  });
   const current = useRef(id);
 
   useEffect(() => {
@@ -43,6 +48,7 @@ export function useStory(id: string) {
     setReady(false);
     setError(null);
     setGone(false);
+    if (id === null) return;
     let end: (() => void) | null = null;
     let over = false;
     const isHere = () => current.current === id && !over;
