@@ -24,11 +24,14 @@ import type {
   Page,
   RunDetail,
   RunRow,
+  ValueRange,
   View,
   Write,
 } from './shapes';
 
 const MINUTE = 60_000;
+/** So much of a large value is fetched at once: items of a list, keys, characters. */
+const RANGE = 500;
 
 function rounded(now: number): number {
   return Math.floor(now / MINUTE) * MINUTE;
@@ -156,6 +159,13 @@ export function evaluated(
       body: { expression, step: where.step ?? null, run: where.run ?? null },
     }),
   );
+}
+
+/** Part of a large value, by the key of its reference. */
+export function rangeOf(id: string, key: string, pointer: string, offset: number): Promise<ValueRange> {
+  const query = { path: pointer, offset, limit: RANGE };
+  const path = { execution: id, ref: key };
+  return shaped(client.GET('/api/v1/executions/{execution}/values/{ref}', { params: { path, query } }));
 }
 
 export function lineage(id: string): Promise<Lineage> {

@@ -197,6 +197,15 @@ export interface Moment {
   hash: string;
   previous: string;
 }
+/** Part of a value that is too large to be sent as a whole. */
+export interface ValueRange {
+  kind: string;
+  total: number;
+  offset: number;
+  next: number | null;
+  content: Json;
+}
+
 export interface Write {
   seq: number;
   at: string;

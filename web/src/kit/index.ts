@@ -13,6 +13,7 @@ export {
 export { Drawing, type NodeFact } from './Drawing';
 export * from './format';
 export { type KeyBinding, useKeys } from './keyboard';
+export { type ValueSource, ValuesFrom } from './LargeValue';
 export { recalled, remember } from './memory';
 export { Split } from './Split';
 export { State } from './State';

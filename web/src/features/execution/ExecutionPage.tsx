@@ -4,11 +4,23 @@ import { useCallback, useEffect, useMemo, useRef, useState, useSyncExternalStore
 import { ActDialog } from '../../acts/ActDialog';
 import { asCli } from '../../acts/copy';
 import { ACTS, type ActView, actOf, type Form, hindrance } from '../../acts/registry';
-import { graph as fetchGraph, me } from '../../api/calls';
+import { graph as fetchGraph, me, rangeOf } from '../../api/calls';
+import { API, basePath } from '../../api/client';
 import { connection } from '../../api/connection';
 import { keys } from '../../api/keys';
 import type { Execution, Verified } from '../../api/shapes';
-import { Button, copy, Empty, ErrorBox, type KeyBinding, Skeleton, toast, useKeys } from '../../kit';
+import {
+  Button,
+  copy,
+  Empty,
+  ErrorBox,
+  type KeyBinding,
+  Skeleton,
+  toast,
+  useKeys,
+  type ValueSource,
+  ValuesFrom,
+} from '../../kit';
 import { type Command, useCommands } from '../../kit/commands';
 import { firstSel, nextOfSel, readSel, type Sel, stepOfSel, writeSel } from '../../story/select';
 import { StoryStore } from '../../story/store';
@@ -33,6 +45,14 @@ export function Page() {
   if (told.gone) return <Empty title="This execution was removed" />;
   if (!told.head.data || !told.ready) return <Skeleton lines={14} />;
   return <Shown key={id} id={id} head={told.head.data} story={told.story} edition={told.edition} />;
+}
+
+/** Where the large values of an execution are. */
+function valuesOf(id: string): ValueSource {
+  return {
+    fetch: (key, pointer, offset) => rangeOf(id, key, pointer, offset),
+    href: (key) => `${basePath()}${API}/executions/${encodeURIComponent(id)}/objects/${key}`,
+  };
 }
 
 interface ShownProps {
@@ -99,6 +119,7 @@ function Shown({ id, head, story, edition }: ShownProps) {
     if (first) go({ sel: writeSel(first) }, true);
   }, [explanation.data, story, search.sel, go]);
 
+  const source = useMemo(() => valuesOf(id), [id]);
   const step = stepOfSel(story, sel);
   const facts = step ? story.stepAt(story.version, step) : null;
   const acts: ActView = {
@@ -233,7 +254,7 @@ function Shown({ id, head, story, edition }: ShownProps) {
     }
   };
   return (
-    <>
+    <ValuesFrom value={source}>
       <Header view={view} onCopy={() => void copy(asCli(['get', id]))} />
       <Scrubber view={view} playing={playing} setPlaying={setPlaying} />
       {live ? null : (
@@ -256,6 +277,6 @@ function Shown({ id, head, story, edition }: ShownProps) {
           onDone={done}
         />
       ) : null}
-    </>
+    </ValuesFrom>
   );
 }

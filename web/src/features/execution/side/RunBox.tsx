@@ -31,7 +31,7 @@ export function RunBox({ view, run }: { view: View; run: number }) {
         <Time at={told.started} /> · records {told.first} to {told.last ?? '…'}
         {told.worker ? ` · ${told.worker}` : ''}
         {told.deliveries > 1 ? ` · delivered ${told.deliveries} ×` : ''}
-        {told.actor ? ` · decided by ${told.actor}` : ''}
+        {told.actor ? ` · decided by ${told.actor}` : told.administrative ? ' · decided by a person' : ''}
       </p>
       {told.failure ? (
         <p className={`${css.failure} data`}>
