@@ -71,8 +71,8 @@ export function execution(id: string): Promise<Execution> {
   return taken(client.GET('/api/v1/executions/{execution}', of(id))) as Promise<Execution>;
 }
 
-export function frames(id: string, after: number): Promise<Frames> {
-  const params = { path: { execution: id }, query: { after } };
+export function frames(id: string, after: number, until?: number): Promise<Frames> {
+  const params = { path: { execution: id }, query: { after, until } };
   return taken(client.GET('/api/v1/executions/{execution}/frames', { params })) as Promise<Frames>;
 }
 

@@ -78,6 +78,7 @@ export class StoryStore {
   #byStep = new Map<string, Bar[]>();
   #placesOf = new Map<string, number[]>();
   #open = new Map<string, Bar[]>();
+  #before: { story: StoryStore; at: number } | null = null;
   #listeners = new Set<() => void>();
   #edition = 0;
 
@@ -109,9 +110,24 @@ export class StoryStore {
       at += frames.dt[n]!;
       if (frames.first + n === this.version + 1) this.#take(frames, n, at);
     }
+    this.#changed();
+    return true;
+  }
+
+  #changed(): void {
     this.#edition += 1;
     for (const listener of this.#listeners) listener();
-    return true;
+  }
+
+  /** It has the past of another one, up to a record of that: what was done then was done. */
+  inherit(story: StoryStore, at: number): void {
+    this.#before = { story, at };
+    this.#changed();
+  }
+
+  /** What a step had done in a past that was taken over. */
+  before(step: string): StepFacts | null {
+    return this.#before ? this.#before.story.stepAt(this.#before.at, step) : null;
   }
 
   #place(place: Place, n: number): void {
@@ -243,6 +259,17 @@ export class StoryStore {
     return this.#folded(seq).marking;
   }
 
+  /** How many tokens had come along each arc up to a record, by `from/index>to`; with those of a past taken over. */
+  passedAt(seq: number): Map<string, number> {
+    const passed = this.#before ? this.#before.story.passedAt(this.#before.at) : new Map<string, number>();
+    const taken = this.takenAt(seq);
+    this.places.forEach((place, n) => {
+      const name = arcName(place);
+      if (name) passed.set(name, (passed.get(name) ?? 0) + (taken[n] ?? 0));
+    });
+    return passed;
+  }
+
   /** How many tokens had come into each place up to a record. */
   takenAt(seq: number): Int32Array {
     return this.#folded(seq).taken;
@@ -281,17 +308,18 @@ export class StoryStore {
     }
     const tally = this.#tallies.get(step);
     const at = tally ? lastAtMost(tally.seqs, seq) : -1;
+    const was = this.before(step);
     return {
-      started: tally?.started[at] ?? 0,
-      done: tally?.done[at] ?? 0,
-      failed: tally?.failed[at] ?? 0,
-      retries: tally?.retries[at] ?? 0,
-      parts: tally?.parts[at] ?? 0,
-      decided: tally?.decided[at] ?? 0,
+      started: (was?.started ?? 0) + (tally?.started[at] ?? 0),
+      done: (was?.done ?? 0) + (tally?.done[at] ?? 0),
+      failed: (was?.failed ?? 0) + (tally?.failed[at] ?? 0),
+      retries: (was?.retries ?? 0) + (tally?.retries[at] ?? 0),
+      parts: (was?.parts ?? 0) + (tally?.parts[at] ?? 0),
+      decided: (was?.decided ?? 0) + (tally?.decided[at] ?? 0),
       active,
       ready,
       last: tally?.seqs[at] ?? 0,
-      lastFailed: tally?.lastFailed[at] ?? false,
+      lastFailed: tally?.lastFailed[at] ?? was?.lastFailed ?? false,
     };
   }
 
@@ -319,6 +347,11 @@ export class StoryStore {
     if (direction > 0) return among[lastAtMost(among, seq) + 1] ?? null;
     return among[lastAtMost(among, seq - 1)] ?? null;
   }
+}
+
+/** The name of the arc at whose end a place is; null where it is at the end of none. */
+export function arcName(place: Place): string | null {
+  return place.arc ? `${place.arc[0]}/${place.arc[1]}>${place.step}` : null;
 }
 
 /** The index of the last number that is not greater; -1 where all are. */

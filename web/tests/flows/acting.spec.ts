@@ -59,7 +59,7 @@ test('17 a record that was tampered with is found and shown', async ({ page }) =
     const id = await served.run(APPROVAL);
     await served.end('SIGTERM');
     const sql =
-      "UPDATE records SET body = replace(CAST(body AS TEXT), 'count', 'cOunt') WHERE place & 0xffffffff = 2";
+      "UPDATE records SET body = CAST(replace(CAST(body AS TEXT), 'count', 'cOunt') AS BLOB) WHERE place & 0xffffffff = 2";
     const code = 'import sys, apsw; apsw.Connection(sys.argv[1]).execute(sys.argv[2])';
     execFileSync(PYTHON, ['-c', code, join(served.home, '.petra/petra.db'), sql]);
     await served.start();

@@ -9,7 +9,7 @@ import { lookOfStep } from './looks';
 import { marksOf, scaleOf } from './scrubber/marks';
 import { cellAt, cellBeside, cellsOf, gridOf, msOf, nextIn, stateAt, tallyOf, unpacked } from './side/maps';
 import { barAt, lanesOf, spanOf } from './timeline/lanes';
-import { caughtUp } from './useStory';
+import { caughtUp, pastOf } from './useStory';
 
 function frames(version: number): Frames {
   const cycle = (n: number) => n % 4;
@@ -254,4 +254,28 @@ test('a story is caught up in parts, whatever their size', async () => {
     };
   });
   expect([asked, story.version]).toEqual([[0, 10, 20], 25]);
+});
+
+test('the past of a fork of a fork reaches back to the first; a circle comes to an end', async () => {
+  const origins: Record<string, { id: string; at: number; reason: string } | null> = {
+    c: { id: 'b', at: 3, reason: '' },
+    b: { id: 'a', at: 2, reason: '' },
+    a: null,
+    round: { id: 'round', at: 1, reason: '' },
+  };
+  const asked: string[] = [];
+  const calls = {
+    lineage: async (id: string) => ({ origin: origins[id] ?? null }),
+    frames: async (id: string, after: number, until?: number) => {
+      asked.push(`${id} ${after} ${until}`);
+      const all = { ...frames(until ?? 4), types: ['execution.forked', 'step.started', 'step.done', ''] };
+      return id === 'a' ? frames(until ?? 4) : (all as Frames);
+    },
+  } as unknown as Parameters<typeof pastOf>[1];
+  const past = await pastOf('c', calls);
+  expect(asked).toEqual(['b 0 3', 'a 0 2']);
+  expect(past?.at).toBe(3);
+  expect(past?.story.before('a')?.started).toBe(1);
+  expect(await pastOf('a', calls)).toBeNull();
+  expect(await pastOf('round', calls)).not.toBeNull();
 });

@@ -1,7 +1,7 @@
 /** What is drawn of a story at a record: nodes and edges, with the positions that the server gave. */
 import type { Edge, Node } from '@xyflow/react';
 import type { Graph, GraphNode, WaitingTold } from '../../../api/shapes';
-import type { StoryStore } from '../../../story/store';
+import { arcName, type StoryStore } from '../../../story/store';
 import type { Child } from '../child';
 import { lookOfStep } from '../looks';
 import type { View } from '../view';
@@ -107,16 +107,12 @@ function childNodes(child: Child, inner: Graph, graph: Graph): Node[] {
 /** How many tokens wait at the end of each arc, and how many came along it. */
 function counted(story: StoryStore, seq: number) {
   const marking = story.markingAt(seq);
-  const taken = story.takenAt(seq);
   const waits = new Map<string, number>();
-  const passed = new Map<string, number>();
   story.places.forEach((place, n) => {
-    if (!place.arc) return;
-    const name = `${place.arc[0]}/${place.arc[1]}>${place.step}`;
-    waits.set(name, (waits.get(name) ?? 0) + (marking[n] ?? 0));
-    passed.set(name, (passed.get(name) ?? 0) + (taken[n] ?? 0));
+    const name = arcName(place);
+    if (name) waits.set(name, (waits.get(name) ?? 0) + (marking[n] ?? 0));
   });
-  return { waits, passed };
+  return { waits, passed: story.passedAt(seq) };
 }
 
 function edge(id: string, source: string, target: string, data: ArcEdgeData): Edge {

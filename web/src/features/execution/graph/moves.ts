@@ -1,5 +1,5 @@
 /** What moves on the graph when the story goes on: tokens along arcs. */
-import type { StoryStore } from '../../../story/store';
+import { arcName, type StoryStore } from '../../../story/store';
 
 export interface Move {
   /** The arc, as `from/index>to`. */
@@ -20,8 +20,8 @@ export function movesBetween(story: StoryStore, from: number, to: number): Move[
     const delta = story.delta[seq - 1] ?? [];
     for (let n = 0; n < delta.length; n += 2) {
       const [place, count] = [story.places[delta[n]!], delta[n + 1]!];
-      if (!place?.arc || count <= 0) continue;
-      const arc = `${place.arc[0]}/${place.arc[1]}>${place.step}`;
+      const arc = place && count > 0 ? arcName(place) : null;
+      if (!arc) continue;
       moved.set(arc, (moved.get(arc) ?? 0) + count);
     }
   }
