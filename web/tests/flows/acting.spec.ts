@@ -65,6 +65,7 @@ test('17 a record that was tampered with is found and shown', async ({ page }) =
     await served.start();
     await letIn(page, served);
     await page.goto(`${served.said.url}/e/${id}`);
+    await expect(page).toHaveURL(/sel=/);
     await page.keyboard.press('Shift+V');
     await page.getByRole('dialog').getByRole('button', { name: 'Verify the log' }).click();
     await expect(page.getByText('The log was changed')).toBeVisible();
