@@ -31,8 +31,8 @@ def photograph() -> None:
     """Run the browser."""
     binary, _ = node()
     cli = WEB / "node_modules/@playwright/test/cli.js"
-    asked = [binary, cli, "test", "--config", "playwright.pictures.ts"]
-    subprocess.run(asked, cwd=WEB, env=environment(), check=True)
+    asked = ["test", "--config", "playwright.pictures.ts"]
+    subprocess.run([binary, cli, *asked], cwd=WEB, env=environment(), check=True)
 
 
 def shrink(source: Path, target: Path) -> None:

@@ -39,7 +39,14 @@ class _Body(msgspec.Struct, frozen=True, array_like=True, gc=False):
     at: float | None = None
 
 
+class _EventAlone(msgspec.Struct, frozen=True, array_like=True, gc=False):
+    """A body of which the receipt is skipped: who only folds does not look at it."""
+
+    event: AnyEvent
+
+
 _decode = msgspec.json.Decoder(_Body).decode
+_decode_event = msgspec.json.Decoder(_EventAlone).decode
 
 TYPES: dict[type, str] = {kind: str(kind.__struct_config__.tag) for kind in get_args(AnyEvent)}
 """The name of every type of event, as it stands in the log."""
@@ -87,6 +94,18 @@ def from_row(row: rows.RecordRow) -> Record:
         seq=row.seq, at=row.at, event=body.event, receipt=body.receipt,
         previous=row.previous.hex(), hash=row.hash.hex(),
     )  # fmt: skip
+
+
+def event_of(row: rows.RecordRow) -> AnyEvent:
+    """Decode the event of a record alone, for who folds many of them.
+
+    Raises:
+        DamagedError: it cannot be read.
+    """
+    try:
+        return _decode_event(row.body).event
+    except (msgspec.DecodeError, TypeError, ValueError) as error:
+        raise DamagedError(row.seq, f"it cannot be read ({error})") from error
 
 
 def proved(row: rows.RecordRow) -> Record:

@@ -236,12 +236,11 @@ def _waits_for_world(state: State) -> bool:
 def _start(turn: Turn, command: c.Start) -> None:
     if turn.state.seq:
         raise RefusedError("an execution begins once")
-    program, spec = turn.program, turn.program.spec
+    program = turn.program
     workload = _workload(turn, command)
-    if spec.input_schema is not None:
-        problem = schema_fault(canonical(spec.input_schema), workload)
-        if problem is not None:
-            raise RefusedError(f"the workload does not fit: {problem}")
+    fault = workload_fault(program, workload)
+    if fault is not None:
+        raise RefusedError(fault)
     entry = e.Produced(id=derive("entry", turn.state.id), step=program.entry)
     turn.emit(
         e.ExecutionStarted(
@@ -275,6 +274,14 @@ def _limits(turn: Turn) -> list[e.NewTimer]:
         return []
     due = turn.now + limit
     return [e.NewTimer(id=derive("execution", name), due=due, kind="execution", group="execution")]
+
+
+def workload_fault(program: Program, workload: dict[str, Any]) -> str | None:
+    """Return why a workload, with the defaults in it, cannot be begun with."""
+    if program.spec.input_schema is None:
+        return None
+    problem = schema_fault(canonical(program.spec.input_schema), workload)
+    return None if problem is None else f"the workload does not fit: {problem}"
 
 
 def _workload(turn: Turn, command: c.Start) -> dict[str, Any]:

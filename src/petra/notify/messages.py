@@ -5,6 +5,7 @@ Webhooks get a CloudEvent; Slack and Teams what they show; people a mail in plai
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from email.message import EmailMessage
@@ -164,3 +165,9 @@ def mail(message: Outgoing, sender: str, to: Sequence[str]) -> EmailMessage:
 
 def _moment(at: float) -> datetime:
     return datetime.fromtimestamp(at, UTC)
+
+
+def digest_id(rows: Sequence[NotificationRow]) -> str:
+    """Return the id under which some go out together: it follows from which they are."""
+    names = "\n".join(sorted(row.id for row in rows))
+    return f"dgs_{hashlib.sha256(names.encode()).hexdigest()[:32]}"

@@ -2437,10 +2437,12 @@ export interface components {
          */
         CheckedText: {
             graph: components["schemas"]["Graph"] | null;
+            input_schema: Record<string, never> | null;
             ok: boolean;
             outline: components["schemas"]["OutlineItem"][];
             problems: components["schemas"]["PlacedProblem"][];
             soundness: components["schemas"]["Soundness"] | null;
+            workload: Record<string, never>;
         };
         /**
          * CommandReply
@@ -3699,11 +3701,13 @@ export interface components {
         PlaybookWithText: {
             applied: string | null;
             digest: string;
+            input_schema: Record<string, never> | null;
             name: string;
             namespace: string;
             path: string;
             text: string;
             version: string;
+            workload: Record<string, never>;
         };
         /**
          * PoolItem

@@ -247,3 +247,23 @@ workflow:
             - else:
                 then: {do: continue, set_ctx: {many: "{{ outcome.result.many }}", well: "{{ outcome.result.well }}"}}
 `;
+/** What it takes is said by a schema. */
+export const TYPED = `apiVersion: petra/v1
+kind: Playbook
+metadata: {name: typed}
+workload: {amount: 3, who: ada}
+executor:
+  spec:
+    input_schema:
+      type: object
+      required: [amount, who]
+      properties:
+        amount: {type: integer, minimum: 1, maximum: 100, title: Amount}
+        who: {type: string, minLength: 2, title: Who}
+        rush: {type: boolean, title: Rush}
+      not: {required: [rush], properties: {who: {const: bob}}}
+    output: "{{ workload }}"
+workflow:
+  - step: a
+    tool: {kind: noop}
+`;

@@ -12,7 +12,9 @@ from petra.desk.ids import chosen_id
 from petra.desk.principal import May, Principal
 from petra.desk.trying import DryRun
 from petra.errors import UsageError
+from petra.kernel.decide import workload_fault
 from petra.playbook import Playbook
+from petra.playbook.overlay import merge
 from petra.server.business_keys import BusinessKey, BusinessKeys
 from petra.server.describing import tries
 from petra.server.needs import Where, needs, within
@@ -160,8 +162,9 @@ async def _tried(service: TheService, data: Start, playbook: Playbook, taken: st
         )
     program = service.engine.cache.compiled(playbook)
     faults = [] if data.allow_unsound else await service.engine.proofs.problems(program)
-    if faults:
-        refused = "; ".join(one.message for one in faults)
+    fault = workload_fault(program, merge(playbook.workload, data.workload))
+    refused = fault or "; ".join(one.message for one in faults)
+    if refused:
         return DryRun(
             sentence=f"It would be refused: {refused}.", refused=refused, status="", reason=""
         )
