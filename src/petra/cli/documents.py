@@ -5,14 +5,17 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from petra.cli.output import print_json, print_problem
 from petra.library import Library, files_of
 from petra.playbook import Reading
-from petra.playbook.documents import DocumentReading, kind_in, read_document
 from petra.playbook.problems import Problem, Problems, problem_data
-from petra.playbook.schedule import Schedule
 from petra.playbook.yaml12 import TEXT_BYTES_MAX
+
+if TYPE_CHECKING:  # who runs a playbook loads no calendar
+    from petra.playbook.documents import DocumentReading
+    from petra.playbook.schedule import Schedule
 
 
 def document_in(path: Path) -> DocumentReading | None:
@@ -25,6 +28,8 @@ def document_in(path: Path) -> DocumentReading | None:
         text = raw.decode("utf-8-sig")
     except (OSError, UnicodeDecodeError):
         return None
+    from petra.playbook.documents import kind_in, read_document  # noqa: PLC0415 - see above
+
     if len(raw) > TEXT_BYTES_MAX or not kind_in(text):
         return None
     return read_document(text, str(path))

@@ -20,10 +20,11 @@ from typing import Final
 import msgspec
 
 from petra.clock import Clock, doze
-from petra.notify.carriers import Carriers, Try
+from petra.notify.carriers import Carriers
 from petra.notify.channels import ChannelSpec, NotifyFile
 from petra.notify.links import ActLink, Links
 from petra.notify.messages import Outgoing, Press, digest_id, outgoing
+from petra.notify.tries import Try
 from petra.playbook.notify import OF_ITEMS
 from petra.store.base import Store
 from petra.store.errors import FullError, UnavailableError, UncertainError

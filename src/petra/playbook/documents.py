@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
 
 import msgspec
+from msgspec import Struct, field
 
 from petra.calendar import CalendarError, instant, line_of, zone_named
 from petra.playbook.decode import Decoder
@@ -33,15 +33,14 @@ _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 _RHYTHMS = ("cron", "every_s", "at")
 
 
-@dataclass(frozen=True, slots=True)
-class DocumentReading:
+class DocumentReading(Struct, frozen=True):
     """What came of reading one text."""
 
     name: str
     text: str
     document: AnyDocument | None
     problems: tuple[Problem, ...]
-    places: Places = field(default_factory=Places, compare=False)
+    places: Places = field(default_factory=Places)
 
     @property
     def lines(self) -> tuple[str, ...]:
