@@ -52,7 +52,9 @@ def test_records_that_stand_for_the_same_are_put_beside_each_other(api: httpx2.C
     for one, why in ((first["id"], "enough"), (made["id"], "tried")):
         api.post(f"/executions/{one}/cancel", json={"reason": why}, headers={"Prefer": "wait=20"})
     found = api.get(f"{path}/diff/{made['id']}").json()
-    assert found["aligned"][:2] == [[1, 1], [at, 1]], "what was taken over is one record of the fork"
+    assert found["aligned"][:2] == [[1, 1], [at, 1]], (
+        "what was taken over is one record of the fork"
+    )
     (end,) = found["aligned"][2:]
     assert end[0] - end[1] == at - 1, "and from there they go on side by side"
     assert found["first_difference"]["seqs"] == [at + 1, 2]
