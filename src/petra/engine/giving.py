@@ -16,7 +16,7 @@ from petra.engine.manners import BreachError
 from petra.engine.workers import Lease, Link
 from petra.errors import PetraError
 from petra.keychain import KeychainError
-from petra.keychain.sources import STORED_KINDS, stored_as
+from petra.keychain.stored import STORED_KINDS, stored_as
 from petra.playbook import Playbook
 from petra.wire import frames
 
@@ -45,6 +45,13 @@ class SecretKeeper(Protocol):
 
         Raises:
             KeychainError: there is none, or not for that pool.
+        """
+
+    async def reveal(self, namespace: str, name: str) -> Any:
+        """Return a credential for what the server itself does: verify a webhook, listen to a database.
+
+        Raises:
+            KeychainError: there is none.
         """
 
 

@@ -8,8 +8,9 @@ Rule 3: objects go when no execution that is left refers to them (``petra.engine
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass, field
 from functools import partial
+
+from msgspec import Struct, field
 
 from petra.engine.limits import EXPIRE_MAX
 from petra.engine.retention import collect
@@ -20,8 +21,7 @@ from petra.store.rows import AuditNote, ExecutionFilter, ExecutionRow
 from petra.store.trail import noted
 
 
-@dataclass(slots=True)
-class Family:
+class Family(Struct):
     """An execution with all that are below it, and those of them that have not ended."""
 
     root: str

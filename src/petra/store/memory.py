@@ -35,6 +35,7 @@ from petra.store.judge import (
     write_cursor,
 )
 from petra.store.memory_accounts import MemoryAccounts
+from petra.store.memory_arrivals import MemoryArrivals
 from petra.store.memory_notifications import MemoryNotifications
 from petra.store.rows import (
     Answer,
@@ -104,6 +105,7 @@ class MemoryStore:
         self.bus = InProcessBus()
         self.accounts = MemoryAccounts()
         self.notifications = MemoryNotifications(self.accounts)
+        self.arrivals = MemoryArrivals()
 
     # Writing
 
@@ -175,6 +177,7 @@ class MemoryStore:
         self._post(change.letters, change.taken)
         self.notifications.add(change.notifications)
         self.accounts.add_notes(*change.notes)
+        self.arrivals.keep(change.arrivals)
 
     def _post(self, letters: Iterable[Letter], taken: Iterable[str]) -> None:
         for name in taken:

@@ -14,6 +14,7 @@ import msgspec
 from msgspec import UNSET
 
 from petra.namespaces import DEFAULT
+from petra.store.arrivals import arrival_columns
 from petra.store.base import ChangeFate, Committed
 from petra.store.judge import (
     NOTHING,
@@ -67,6 +68,7 @@ _ORDER = (
     "take_letters",
     "post_letters",
     "insert_notifications",
+    "insert_arrivals",
 )
 
 _SQL = load_queries("postgres")
@@ -216,6 +218,8 @@ class BatchWriter:
         if change.notifications:
             rows["insert_notifications"] += map(notification_columns, change.notifications)
         self._notes += change.notes
+        if change.arrivals:
+            rows["insert_arrivals"] += map(arrival_columns, change.arrivals)
 
     def _letters(self, given: Batch | Change) -> None:
         self._rows["take_letters"] += [(name,) for name in given.taken]
