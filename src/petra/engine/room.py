@@ -25,7 +25,7 @@ class _Place(NamedTuple):
 _Like = tuple[str, frozenset[str] | None]
 
 
-class Room:
+class RoomOffered:
     """The workers that have room, by pool and by the namespaces that they work for."""
 
     def __init__(self) -> None:

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from petra.clock import Clock
 from petra.engine.limits import CREDIT_PER_SLOT, STALE_S
 from petra.engine.manners import BreachError
-from petra.engine.room import Room
+from petra.engine.room import RoomOffered
 from petra.engine.workers import Link, Queue, Seen, WorkerSeen
 from petra.namespaces import DEFAULT
 
@@ -22,7 +22,7 @@ class Roster:
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
         self.workers: dict[Link, WorkerSeen] = {}
-        self._room = Room()
+        self._room = RoomOffered()
         self.kept: dict[Link, Callable[[], None]] = {}
         """What ends each worker that somebody here keeps."""
         self.troubles: dict[str, str] = {}
