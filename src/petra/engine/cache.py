@@ -260,17 +260,19 @@ class Cache(Programs):
 
     def weigh(self, entry: Entry, further: Sequence[StoredRecord]) -> None:
         """An execution has further records: count what it takes by now, among those that run or those that rest."""
+        weight = entry.weight
         for record in further:
-            entry.weight += len(record.body)
+            weight += len(record.body)
+        entry.weight = weight
         execution = entry.state.id
         place, other = self._running, self._resting
         if not entry.out:
             place, other = other, place
-        if place.entries.get(execution) is not entry:
-            if other.entries.get(execution) is not entry:
-                return
+        if place.entries.get(execution) is entry:
+            place.grown(execution, entry)
+        elif other.entries.get(execution) is entry:
             other.pop(execution)
-        place.put(execution, entry)
+            place.put(execution, entry)
 
     def drop(self, execution: str) -> None:
         """Forget an execution; it will be loaded again."""
