@@ -31,9 +31,12 @@ ui: $(UI) ## build the web UI, without a node on the machine if there is none
 demo: $(READY) $(UI) ## set everything up, then show the tour playbook
 	@$(BIN)/python scripts/demo.py
 
+# a third of the slow tests waits for other processes: one more than there are cores keeps all of them busy
+JOBS ?= $(shell expr $$(nproc 2>/dev/null || echo 2) + 1)
+
 test: $(READY) $(UI) ## set everything up and run all tests
 	$(BIN)/lint-imports --no-cache
-	$(BIN)/pytest -n 2 --dist worksteal -q
+	$(BIN)/pytest -n $(JOBS) --dist worksteal -q
 
 OTHER := .venv-other
 INTO_OTHER := $(OTHER)/bin/pip install --quiet --disable-pip-version-check
@@ -73,8 +76,9 @@ format: $(READY) ## format and fix what can be fixed
 # tests that take minutes each are no hangs here
 SOAK := $(BIN)/pytest -n 2 --dist worksteal -q -o faulthandler_timeout=0
 
-soak: $(READY) ## 20,000 random paths, 20,000 nested fan-outs, 6,000 ordeals, every change of every key, both fates of a disk
+soak: $(READY) ## 20,000 random paths, 2,000 decided again, 20,000 nested fan-outs, 6,000 ordeals, every change of every key, both fates of a disk
 	PETRA_PATHS=20000 $(SOAK) tests/kernel/test_on_net.py -k random
+	PETRA_PATHS=2000 $(SOAK) tests/kernel/test_redecide.py -k random
 	PETRA_NESTED=20000 $(SOAK) tests/kernel/test_oracle.py -k nested_fan_outs
 	PETRA_ORDEALS=6000 $(SOAK) tests/faults/test_ordeals.py
 	PETRA_KEYS=1000000 $(SOAK) tests/playbook/test_every_key.py tests/testing/test_every_key.py
@@ -82,6 +86,9 @@ soak: $(READY) ## 20,000 random paths, 20,000 nested fan-outs, 6,000 ordeals, ev
 
 fuzz: $(READY) ## 20,000 made-up requests and more against a server of its own; no answer may be a 5xx
 	NO_COLOR=1 $(BIN)/python scripts/fuzz_api.py --examples 180
+
+pictures: $(READY) $(UI) ## photograph every page of the web UI, and write those of docs/images
+	$(BIN)/python scripts/pictures.py
 
 docs: $(READY) ## write the generated pages of docs/reference
 	$(BIN)/python scripts/generate_docs.py
@@ -106,4 +113,4 @@ lock: ## pin the requirements anew, with hashes
 	$(LOCK) -o requirements/dev.txt requirements/dev.in
 	$(LOCK) -o requirements/bench.txt requirements/bench.in
 
-.PHONY: help setup ui demo test test-python test-oldest examples check format soak docs bench bench-quick bench-parts lock
+.PHONY: help setup ui demo test test-python test-oldest examples check format soak docs pictures bench bench-quick bench-parts lock

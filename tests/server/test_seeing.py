@@ -5,27 +5,22 @@ from __future__ import annotations
 import json
 import logging
 import os
-import subprocess
 from pathlib import Path
 from typing import Any
 
 import httpx2
 import pytest
 from server.books import ADDS
-from server.conftest import PETRA, Served, serve
+from server.conftest import Served, serve
 from server.test_executions import started
+from support import forks
 
 from petra.server.json_logs import REQUEST, JsonLines
 
 
 def doctor(*more: str, env: dict[str, str] | None = None) -> tuple[int, dict[str, Any]]:
-    done = subprocess.run(
-        [PETRA, "doctor", "-o", "json", *more],
-        capture_output=True,
-        text=True,
-        check=False,
-        env={**os.environ, **(env or {})},
-    )
+    environment = {**os.environ, **(env or {})}
+    done = forks.PETRA.run(Path.cwd(), "doctor", "-o", "json", *more, environment=environment)
     return done.returncode, json.loads(done.stdout)
 
 
