@@ -260,10 +260,8 @@ class Cache(Programs):
 
     def weigh(self, entry: Entry, further: Sequence[StoredRecord]) -> None:
         """An execution has further records: count what it takes by now, among those that run or those that rest."""
-        weight = entry.weight
         for record in further:
-            weight += len(record.body)
-        entry.weight = weight
+            entry.weight += len(record.body)
         execution = entry.state.id
         place, other = self._running, self._resting
         if not entry.out:
