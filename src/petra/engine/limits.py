@@ -122,6 +122,10 @@ TRIGGER_TRIES = 20
 STARTING_TRIES = 200
 STARTING_S = 0.02
 WATCH_AGAIN_S = 5.0
+WATCHED_AT_ONCE = 500
+HEARD_MAX = 10_000
+LISTEN_CHECK_S = 20.0
+LISTEN_GAPS_MAX = 10
 
 
 class Limit(Struct, frozen=True):
@@ -420,5 +424,26 @@ LIMITS = (
         WATCH_AGAIN_S,
         "seconds",
         "a folder or database that could not be watched is tried again",
+    ),
+    Limit(
+        "WATCHED_AT_ONCE",
+        WATCHED_AT_ONCE,
+        "events",
+        "further files and notifications are written down next",
+    ),
+    Limit(
+        "HEARD_MAX", HEARD_MAX, "notifications", "it begins to listen anew, and tells of the gap"
+    ),
+    Limit(
+        "LISTEN_CHECK_S",
+        LISTEN_CHECK_S,
+        "seconds",
+        "a connection that is silent is asked whether it is one",
+    ),
+    Limit(
+        "LISTEN_GAPS_MAX",
+        LISTEN_GAPS_MAX,
+        "gaps",
+        "the earliest time that nobody listened is forgotten",
     ),
 )
