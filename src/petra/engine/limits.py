@@ -118,6 +118,8 @@ IN_A_ROW_MAX = 32
 TRIGGERS_POLL_S = 5.0
 TRIGGERS_FORGET_S = 3_600.0
 TRIGGER_SECRET_S = 2.0
+TRIGGER_PROGRAM_S = 0.2
+TRIGGER_PROGRAMS_MAX = 1_000
 TRIGGER_TRIES = 20
 STARTING_TRIES = 200
 STARTING_S = 0.02
@@ -445,5 +447,17 @@ LIMITS = (
         LISTEN_GAPS_MAX,
         "gaps",
         "the earliest time that nobody listened is forgotten",
+    ),
+    Limit(
+        "TRIGGER_PROGRAM_S",
+        TRIGGER_PROGRAM_S,
+        "seconds",
+        "the current version of the playbook of a trigger is looked for again",
+    ),
+    Limit(
+        "TRIGGER_PROGRAMS_MAX",
+        TRIGGER_PROGRAMS_MAX,
+        "triggers",
+        "their playbooks are looked for again",
     ),
 )

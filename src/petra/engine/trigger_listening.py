@@ -59,7 +59,7 @@ class Listener:
 
     async def _connected(self) -> Any:
         try:
-            import asyncpg  # noqa: PLC0415 - few listen
+            import asyncpg  # type: ignore[import-untyped]  # noqa: PLC0415 - few listen
         except ImportError:
             words = "PostgreSQL needs 'asyncpg'; install it with pip install 'petra[postgres]'"
             raise UsageError(words) from None
