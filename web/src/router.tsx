@@ -15,6 +15,7 @@ import { editorSearch } from './features/editor/search';
 import { executionSearch } from './features/execution/search';
 import { executionsSearch } from './features/executions/search';
 import { inboxSearch } from './features/inbox/search';
+import { notificationsSearch } from './features/notifications/search';
 import { playbookSearch } from './features/playbooks/search';
 import { Shell } from './features/shell/Shell';
 import { makeQueries } from './features/shell/Surroundings';
@@ -112,6 +113,13 @@ const schedules = createRoute({
   component: lazyRouteComponent(() => import('./features/schedules/SchedulesPage'), 'Page'),
 });
 
+const notifications = createRoute({
+  getParentRoute: () => inside,
+  path: '/notifications',
+  validateSearch: notificationsSearch,
+  component: lazyRouteComponent(() => import('./features/notifications/NotificationsPage'), 'Page'),
+});
+
 const workers = createRoute({
   getParentRoute: () => inside,
   path: '/workers',
@@ -136,6 +144,7 @@ const tree = root.addChildren([
     editor,
     inbox,
     schedules,
+    notifications,
     workers,
     system,
   ]),
