@@ -6,6 +6,7 @@ The rows are projections: what is in them can be computed from the log at any ti
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cache
 from typing import Any, get_args
 
 import msgspec
@@ -45,8 +46,16 @@ class _EventAlone(msgspec.Struct, frozen=True, array_like=True, gc=False):
     event: AnyEvent
 
 
-_decode = msgspec.json.Decoder(_Body).decode
-_decode_event = msgspec.json.Decoder(_EventAlone).decode
+@cache
+def _decoder() -> msgspec.json.Decoder[_Body]:
+    """Return what reads bodies; it knows every kind of event, and whoever only writes them need not wait for it."""
+    return msgspec.json.Decoder(_Body)
+
+
+@cache
+def _event_decoder() -> msgspec.json.Decoder[_EventAlone]:
+    return msgspec.json.Decoder(_EventAlone)
+
 
 TYPES: dict[type, str] = {kind: str(kind.__struct_config__.tag) for kind in get_args(AnyEvent)}
 """The name of every type of event, as it stands in the log."""
@@ -87,7 +96,7 @@ def from_row(row: rows.RecordRow) -> Record:
         DamagedError: it cannot be read.
     """
     try:
-        body = _decode(row.body)
+        body = _decoder().decode(row.body)
     except (msgspec.DecodeError, TypeError, ValueError) as error:
         raise DamagedError(row.seq, f"it cannot be read ({error})") from error
     return Record(
@@ -103,7 +112,7 @@ def event_of(row: rows.RecordRow) -> AnyEvent:
         DamagedError: it cannot be read.
     """
     try:
-        return _decode_event(row.body).event
+        return _event_decoder().decode(row.body).event
     except (msgspec.DecodeError, TypeError, ValueError) as error:
         raise DamagedError(row.seq, f"it cannot be read ({error})") from error
 
@@ -115,7 +124,7 @@ def proved(row: rows.RecordRow) -> Record:
         DamagedError: a byte of it is not as it was written.
     """
     record = from_row(row)
-    body = _decode(row.body)
+    body = _decoder().decode(row.body)
     if row.type != TYPES[type(record.event)]:
         raise DamagedError(row.seq, f"its type says '{row.type}'")
     if body.at != row.at:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from petra.engine.keychains import Keychains
 from petra.engine.proofs import Proofs
@@ -12,8 +12,7 @@ from petra.kernel import events as e
 from petra.namespaces import DEFAULT
 
 
-@dataclass(frozen=True, slots=True)
-class Conditions:
+class Conditions(Struct, frozen=True):
     """Asked before a start is submitted, whoever starts it: a caller here, a parent, another engine."""
 
     proofs: Proofs

@@ -32,7 +32,6 @@ from petra.kernel.cancel import stop, withdraw_branches
 from petra.kernel.ctx import schema_fault
 from petra.kernel.effects import AnyEffect, Assign, Extend
 from petra.kernel.fork import pieces
-from petra.kernel.migration import go_on_with, migrate
 from petra.kernel.objects import Made, Shelf
 from petra.kernel.open_groups import open_group
 from petra.kernel.program import Program
@@ -315,19 +314,15 @@ def _fork(turn: Turn, command: c.Fork) -> None:
     first, *others = pieces(command.past)
     turn.emit(
         e.ExecutionForked(
-            origin=command.origin,
-            at=command.at,
-            past=first,
-            reason=command.reason,
-            size=len(command.past) if others else 0,
-            parts=command.parts,
-            actor=command.actor,
-            by=command.by,
+            origin=command.origin, at=command.at, past=first, reason=command.reason, parts=command.parts,
+            size=len(command.past) if others else 0, actor=command.actor, by=command.by,
         )
-    )
+    )  # fmt: skip
     for piece in others:
         turn.emit(e.PastTaken(past=piece))
     if command.digest or command.workload is not None:
+        from petra.kernel.migration import go_on_with  # noqa: PLC0415 - few move
+
         go_on_with(turn, command)
     for run in list(turn.state.runs.values()):
         _hand_out_again(turn, run)
@@ -454,6 +449,8 @@ def _reconsider_all(turn: Turn) -> None:
 
 
 def _migrate(turn: Turn, command: c.Migrate) -> None:
+    from petra.kernel.migration import migrate  # noqa: PLC0415 - few move
+
     migrate(turn, command)
     _reconsider_all(turn)
 

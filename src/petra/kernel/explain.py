@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import Any
+
+from msgspec import Struct, field
 
 from petra.expr.dates import NOW
 from petra.expr.frame import FOLLOW
@@ -18,8 +19,7 @@ from petra.references import Follow
 _SIGNALS_SHOWN = 5
 
 
-@dataclass(frozen=True, slots=True)
-class Waiting:
+class Waiting(Struct, frozen=True):
     """One token that waits: where, for what, and what would unblock it."""
 
     token: str
@@ -33,8 +33,7 @@ class Waiting:
     """The execution of the sub-playbook that it waits for."""
 
 
-@dataclass(frozen=True, slots=True)
-class Explanation:
+class Explanation(Struct, frozen=True):
     """The class an execution is in, and every token that waits."""
 
     status: str
