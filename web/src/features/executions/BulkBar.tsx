@@ -1,3 +1,5 @@
+import { useNavigate } from '@tanstack/react-router';
+import { Columns2 } from 'lucide-react';
 import { useState } from 'react';
 import { ActDialog } from '../../acts/ActDialog';
 import { BULK_ACTS, type BulkAct, type BulkView } from '../../acts/bulk';
@@ -17,6 +19,7 @@ interface Props {
 
 /** What can be done to those that are selected, or to all that match. */
 export function BulkBar({ chosen, total, query, may, onClear }: Props) {
+  const navigate = useNavigate();
   const [begun, setBegun] = useState<{ act: BulkAct; view: BulkView } | null>(null);
   const [all, setAll] = useState(false);
   const view: BulkView = { which: { ids: chosen }, may, offline: false };
@@ -37,6 +40,19 @@ export function BulkBar({ chosen, total, query, may, onClear }: Props) {
         {all ? 'only those selected' : `or all ${total} that match`}
       </Button>
       <span className="grow" />
+      {chosen.length === 2 && !all ? (
+        <Button
+          icon={Columns2}
+          onClick={() =>
+            void navigate({
+              to: '/e/$id/diff/$other',
+              params: { id: chosen[0] ?? '', other: chosen[1] ?? '' },
+            })
+          }
+        >
+          Compare
+        </Button>
+      ) : null}
       {BULK_ACTS.map((act) => (
         <Button
           key={act.id}
