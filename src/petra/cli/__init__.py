@@ -121,11 +121,11 @@ _PLACES = MappingProxyType(
                 "cancel",
                 "override",
                 "retry",
-                "group",
                 "rerun",
                 "fork",
             )
         },
+        "group": ("live_group", "command"),
         "migrate-execution": ("migrate_execution", "command"),
         "rm": ("remove", "rm"),
         "prune": ("remove", "prune"),

@@ -201,23 +201,6 @@ def retry(execution: str, step: str, reason: str, home: Path, output: str) -> No
     _steer(home, execution, c.Retry(now=0.0, step=step, reason=reason), output)
 
 
-@click.command("group")
-@execution_argument
-@click.argument("group")
-@click.argument("change", type=click.Choice(["add", "close", "cancel", "complete"]))
-@click.option("--item", metavar="JSON|@FILE", help="add: what is added.")
-@home_option
-@as_json
-def group(
-    execution: str, group: str, change: str, home: Path, output: str, *, item: str | None
-) -> None:
-    """Change a live group of an execution: add an item, let no more come, cancel it, or have it count as complete."""
-    if (change == "add") != (item is not None):
-        raise UsageError("--item goes with 'add', and 'add' needs it")
-    value = json_value(item, "--item") if item is not None else None
-    _steer(home, execution, c.ChangeGroup(now=0.0, group=group, change=change, item=value), output)
-
-
 # A new execution with an old past
 
 
