@@ -40,57 +40,52 @@ def command(
     act: str,
     executions: tuple[str, ...],
     *,
-    playbook: str | None,
-    status: tuple[str, ...],
-    labels: dict[str, str],
-    text: str,
-    since: str | None,
-    until: str | None,
-    step: str,
-    reason: str,
-    dry_run: bool,
-    yes: bool,
     server: str | None,
     home: Path,
     output: str,
+    **more: Any,
 ) -> None:
     """Act on the executions that are named, or on all that the options find; how many is said first.
 
     A server does it, and goes on with it after a restart: the one that is named, or the one that serves the home.
     Exits with 1 where it failed for one of them.
     """
-    wanted: Body = {
-        "playbook": playbook, "status": list(status), "label": [f"{key}:{value}" for key, value in labels.items()],
-        "text": text, "since": since, "until": until,
-    }  # fmt: skip
-    found = {key: one for key, one in wanted.items() if one}
+    body = {"act": act, "reason": more["reason"], "from": more["step"], **_which(executions, more)}
+
+    def ask(path: str) -> Any:
+        return asyncio.run(there(home, server, "POST", path, body))
+
+    total = ask("/operations?dry_run=true")["total"]
+    words = f"{count(total, 'execution')} to {act}"
+    if more["dry_run"]:
+        print_json({"act": act, "total": total}) if output == "json" else tell(words)
+        return
+    if not more["yes"]:
+        tell(words, err=True)
+        click.confirm("do it?", abort=True, err=True)
+    done = asyncio.run(_over(home, server, ask("/operations")["id"]))
+    print_json(done) if output == "json" else _show(act, done)
+    sys.exit(1 if done["failed"] else 0)
+
+
+def _which(executions: tuple[str, ...], given: Body) -> Body:
+    """Return which executions are meant: those that are named, or a filter."""
+    found = {key: given[key] for key in ("playbook", "text", "since", "until") if given[key]}
+    if given["status"]:
+        found["status"] = list(given["status"])
+    if given["labels"]:
+        found["label"] = [f"{key}:{value}" for key, value in given["labels"].items()]
     if bool(executions) == bool(found):
         raise click.UsageError(
             "name executions, or say which with --status, --playbook, --label …; not both"
         )
-    which: Body = {"ids": list(executions)} if executions else {"filter": found}
-    body = {"act": act, "reason": reason, "from": step, **which}
+    return {"ids": list(executions)} if executions else {"filter": found}
 
-    def ask(method: str, path: str, given: Body | None = None) -> Any:
-        return asyncio.run(there(home, server, method, path, given))
 
-    total = ask("POST", "/operations?dry_run=true", body)["total"]
-    words = f"{count(total, 'execution')} to {act}"
-    if dry_run:
-        print_json({"act": act, "total": total}) if output == "json" else tell(words)
-        return
-    if not yes:
-        tell(words, err=True)
-        click.confirm("do it?", abort=True, err=True)
-    made = ask("POST", "/operations", body)
-    done = asyncio.run(_over(home, server, made["id"]))
-    if output == "json":
-        print_json(done)
-    else:
-        tell(f"{act}: {done['done']} done, {done['failed']} failed")
-        for one in done["failures"][:_SHOWN_MAX]:
-            tell(f"  {one['id']}: {one['reason']}", err=True)
-    sys.exit(1 if done["failed"] else 0)
+def _show(act: str, done: Body) -> None:
+    tell(f"{act}: {done['done']} done, {done['failed']} failed")
+    for one in done["failures"][:_SHOWN_MAX]:
+        tell(f"  {one['id']}: {one['reason']}", err=True)
 
 
 async def _over(home: Path, server: str | None, operation: str) -> Body:
