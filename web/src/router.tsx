@@ -12,9 +12,11 @@ import { basePath } from './api/client';
 import { keys } from './api/keys';
 import { problemOf } from './api/problems';
 import { editorSearch } from './features/editor/search';
+import { compareSearch } from './features/execution/compare/search';
 import { executionSearch } from './features/execution/search';
 import { executionsSearch } from './features/executions/search';
 import { inboxSearch } from './features/inbox/search';
+import { notificationsSearch } from './features/notifications/search';
 import { playbookSearch } from './features/playbooks/search';
 import { Shell } from './features/shell/Shell';
 import { makeQueries } from './features/shell/Surroundings';
@@ -79,6 +81,13 @@ const execution = createRoute({
   component: lazyRouteComponent(() => import('./features/execution/ExecutionPage'), 'Page'),
 });
 
+const compare = createRoute({
+  getParentRoute: () => inside,
+  path: '/e/$id/diff/$other',
+  validateSearch: compareSearch,
+  component: lazyRouteComponent(() => import('./features/execution/compare/ComparePage'), 'Page'),
+});
+
 const inbox = createRoute({
   getParentRoute: () => inside,
   path: '/inbox',
@@ -112,6 +121,13 @@ const schedules = createRoute({
   component: lazyRouteComponent(() => import('./features/schedules/SchedulesPage'), 'Page'),
 });
 
+const notifications = createRoute({
+  getParentRoute: () => inside,
+  path: '/notifications',
+  validateSearch: notificationsSearch,
+  component: lazyRouteComponent(() => import('./features/notifications/NotificationsPage'), 'Page'),
+});
+
 const workers = createRoute({
   getParentRoute: () => inside,
   path: '/workers',
@@ -131,11 +147,13 @@ const tree = root.addChildren([
     home,
     executions,
     execution,
+    compare,
     playbooks,
     playbook,
     editor,
     inbox,
     schedules,
+    notifications,
     workers,
     system,
   ]),

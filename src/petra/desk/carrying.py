@@ -15,23 +15,24 @@ from petra.desk.requests import (
     Look,
     Move,
     OnSchedules,
+    OnTriggers,
     Remove,
     Reply,
     Request,
 )
 from petra.desk.result import Result, refused, result_data
 from petra.desk.starting import gathered
-from petra.playbook import read
 
 
 async def carry_out(desk: Desk, who: Principal, request: AnyRequest) -> Reply:
     """Do what a request asks for."""
+    reader = desk.engine.catalogue.read
     match request:
         case Begin():
-            playbook = read(request.playbook, "the playbook").checked()
+            playbook = await reader(request.playbook, "the playbook")
             answered = await desk.begin(
                 who, playbook, request.workload, execution=request.execution, command=request.id,
-                allow_unsound=request.allow_unsound, labels=request.labels, beside=gathered(request.beside),
+                allow_unsound=request.allow_unsound, labels=request.labels, beside=await gathered(request.beside, reader),
             )  # fmt: skip
             if answered.refused:
                 return refused(request, playbook.metadata.name, answered.refused)
@@ -47,7 +48,7 @@ async def carry_out(desk: Desk, who: Principal, request: AnyRequest) -> Reply:
             answered = await move(desk.engine, who, request)
         case Ask():
             answered = await desk.ask(who, request.execution, request.command, request=request.id)
-        case Apply() | Remove() | Look() | OnSchedules():
+        case Apply() | Remove() | Look() | OnSchedules() | OnTriggers():
             return Reply(result=await _told(desk, who, request))
         case _:
             assert_never(request)
@@ -56,18 +57,23 @@ async def carry_out(desk: Desk, who: Principal, request: AnyRequest) -> Reply:
 
 
 async def _told(
-    desk: Desk, who: Principal, request: Apply | Remove | Look | OnSchedules
+    desk: Desk, who: Principal, request: Apply | Remove | Look | OnSchedules | OnTriggers
 ) -> dict[str, object]:
     """Do what concerns the store, or nothing at all."""
     match request:
         case Apply():
-            playbooks = [read(text, "the playbook").checked() for text in request.playbooks]
+            reader = desk.engine.catalogue.read
+            playbooks = [await reader(text, "the playbook") for text in request.playbooks]
             done = await desk.apply(who, playbooks, allow_unsound=request.allow_unsound)
             return {"applied": done}
         case OnSchedules():
             from petra.desk.schedules import Schedules, carried_out  # noqa: PLC0415 - rare
 
             return await carried_out(Schedules(desk.engine), who, request)
+        case OnTriggers():
+            from petra.desk.triggers import DeskTriggers, on_triggers  # noqa: PLC0415 - rare
+
+            return await on_triggers(DeskTriggers(desk.engine), who, request)
         case Remove():
             return {"removed": await desk.remove(who, request.executions, force=request.force)}
         case Look():

@@ -7,7 +7,7 @@ Rule 3: what only lay beside a playbook that was started is kept for it and thos
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import msgspec
 
@@ -20,11 +20,28 @@ from petra.namespaces import DEFAULT
 from petra.playbook import Playbook, read
 from petra.playbook.company import Company
 from petra.store.base import Store
-from petra.store.rows import Batch
+from petra.store.rows import AuditNote, Batch
 from petra.store.rows import PlaybookRow as Row
+from petra.store.trail import noted
 
 ANY = "*"
 """What a playbook ``replaces`` that takes the place of whatever is there, and comes into no empty one."""
+
+
+class ReadsTexts(Protocol):
+    """Makes playbooks of texts; a server has long ones read beside its loop."""
+
+    async def __call__(self, text: str, name: str, /, *, checks: bool = True) -> Playbook:
+        """Read one, and check it unless that was done when it came in.
+
+        Raises:
+            InvalidPlaybookError: it has errors.
+        """
+
+
+async def read_here(text: str, name: str, /, *, checks: bool = True) -> Playbook:
+    """Read a playbook at once."""
+    return read(text, name, checks=checks).checked()
 
 
 class StaleError(UsageError):
@@ -53,6 +70,8 @@ class Catalogue:
     def __init__(self, store: Store, clock: Clock) -> None:
         self._store = store
         self._clock = clock
+        self.read: ReadsTexts = read_here
+        """Who makes playbooks of the texts that are sent."""
 
     async def apply(
         self, playbook: Playbook, *, replaces: str | None = None, namespace: str = DEFAULT
@@ -73,7 +92,7 @@ class Catalogue:
                 raise _stale(row, current)
             return Applied(current, unchanged=True)
         row = msgspec.structs.replace(row, replaces=replaces)
-        if (await self._store.commit(Batch(playbooks=(row,)))).stale:
+        if not await shelved(self._store, row):
             raise _stale(row, await self._current(row))
         return Applied(row, unchanged=False)
 
@@ -87,10 +106,10 @@ class Catalogue:
         Raises:
             InvalidPlaybookError: it has errors, and is none of those that are kept.
         """
-        unchecked = read(text, "the playbook", checks=False).checked()
+        unchecked = await self.read(text, "the playbook", checks=False)
         if await self._store.playbook(digest_of(unchecked)) is not None:
             return unchecked
-        return read(text, "the playbook").checked()
+        return await self.read(text, "the playbook")
 
     async def keep(self, gathered: Gathered, namespace: str = DEFAULT) -> Company | None:
         """Keep what was gathered around a playbook, and return it as company; None where there is none."""
@@ -106,6 +125,16 @@ class Catalogue:
         if new:
             await self._store.commit(Batch(playbooks=tuple(new)))
         return company
+
+
+async def shelved(store: Store, row: Row) -> bool:
+    """Store a playbook or another document, and note that; False where it would replace another one than it was to."""
+
+    async def commit(note: AuditNote | None) -> bool:
+        batch = Batch(playbooks=(row,), notes=() if note is None else (note,))
+        return not (await store.commit(batch)).stale
+
+    return await noted(commit)
 
 
 def _stale(row: Row, current: Row | None) -> StaleError:

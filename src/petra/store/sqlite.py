@@ -22,11 +22,13 @@ from petra.errors import UsageError
 from petra.namespaces import DEFAULT
 from petra.private import make_file, make_folder
 from petra.store import losses
+from petra.store import sqlite_lists as lists
 from petra.store import sqlite_read as reading
 from petra.store import sqlite_schema as schema
 from petra.store import sqlite_write as writing
 from petra.store.anchor import ANCHOR_SYNC_S, Anchor, Head, Lost, read_anchor
 from petra.store.base import PAGE, READ_LIMIT, Committed, CountedBy
+from petra.store.bus import InProcessBus
 from petra.store.errors import (
     BrokenError,
     FullError,
@@ -40,6 +42,7 @@ from petra.store.owner import Ownership
 from petra.store.queries import load_queries
 from petra.store.rows import (
     Answer,
+    AuditNote,
     Batch,
     ExecutionCount,
     ExecutionFilter,
@@ -59,7 +62,9 @@ from petra.store.rows import (
 )
 from petra.store.side_thread import SideThread
 from petra.store.sqlite_accounts import SqliteAccounts
+from petra.store.sqlite_arrivals import SqliteArrivals
 from petra.store.sqlite_notifications import SqliteNotifications
+from petra.store.sqlite_search import SearchIndex
 
 READERS = 2
 CHECKPOINT_PAGES = 4_000
@@ -96,8 +101,11 @@ class SqliteStore:
         self._syncing: asyncio.TimerHandle | None = None
         self._writer = SideThread("petra-store-writer")
         self._readers = ThreadPoolExecutor(READERS, thread_name_prefix="petra-store-reader")
+        self.bus = InProcessBus()
         self.accounts = SqliteAccounts(self._read, self._write)
         self.notifications = SqliteNotifications(self._read, self._write)
+        self.arrivals = SqliteArrivals(self._read, self._write)
+        self._search = SearchIndex(self._read, self._write)
 
     @classmethod
     async def open(
@@ -334,6 +342,7 @@ class SqliteStore:
         """Finish what was begun, move the log into the file, and let go of it."""
         if self._syncing is not None:
             self._syncing.cancel()
+        await self._search.close()
         await asyncio.to_thread(self._close)
 
     def _close(self) -> None:
@@ -399,16 +408,13 @@ class SqliteStore:
         """Say that an engine is there; return all that are."""
         return await self._write(lambda c: writing.enrol(c, holder, lease_s))
 
-    async def listen(self, heard: Callable[[str], None]) -> None:
-        """Do nothing: the file has one owner, and there are no others to hear of."""
-
     async def expire(self, before: float, *, limit: int = PAGE) -> Expired:
         """Delete executions that ended before a time; their records go in pieces behind it."""
         return await self._delete(lambda c: writing.expire_streams(c, before, limit))
 
-    async def remove(self, executions: Sequence[str]) -> Expired:
+    async def remove(self, executions: Sequence[str], note: AuditNote | None = None) -> Expired:
         """Delete those of some executions that have ended."""
-        return await self._delete(lambda c: writing.remove_streams(c, executions))
+        return await self._delete(lambda c: writing.remove_streams(c, executions, note))
 
     async def _delete(self, work: Callable[[apsw.Connection], list[tuple[str, int]]]) -> Expired:
         gone = await self._write(work, gone=lambda found: [name for name, _ in found], aside=True)
@@ -417,9 +423,11 @@ class SqliteStore:
         names = tuple(execution for execution, _ in gone)
         return Expired(executions=names, records=sum(version for _, version in gone))
 
-    async def archive(self, path: str, namespace: str = DEFAULT) -> int:
+    async def archive(
+        self, path: str, namespace: str = DEFAULT, note: AuditNote | None = None
+    ) -> int:
         """Let nobody find the playbooks of a path any more."""
-        return await self._write(lambda c: writing.archive(c, path, namespace))
+        return await self._write(lambda c: writing.archive(c, path, namespace, note))
 
     async def forget_orphans(self, keys: Sequence[str]) -> None:
         """Say that those objects have been deleted."""
@@ -448,7 +456,10 @@ class SqliteStore:
         self, wanted: ExecutionFilter, *, cursor: str | None = None, limit: int = PAGE
     ) -> Page[StoredExecution]:
         """List executions, latest start first."""
-        return await self._read(lambda c: reading.executions(c, wanted, cursor, limit))
+        found = await self._read(lambda c: lists.executions(c, wanted, cursor, limit))
+        if wanted.text and not self._readonly:
+            await self._search.tend()
+        return found
 
     async def live(
         self, *, shards: Collection[int] | None = None, after: str = "", limit: int = PAGE
@@ -460,7 +471,7 @@ class SqliteStore:
         self, wanted: ExecutionFilter, by: CountedBy
     ) -> list[ExecutionCount]:
         """Count executions by something."""
-        return await self._read(lambda c: reading.count_executions(c, wanted, by))
+        return await self._read(lambda c: lists.count_executions(c, wanted, by))
 
     async def snapshot(self, execution: str, *, upto: int | None = None) -> Snapshot | None:
         """Return the latest snapshot, or None."""
@@ -481,6 +492,10 @@ class SqliteStore:
     ) -> list[PendingRow]:
         """List assignments that are out."""
         return await self._read(lambda c: reading.pending(c, shards, after, limit))
+
+    async def leased(self, leases: Collection[str]) -> list[PendingRow]:
+        """List the assignments that are out under some leases."""
+        return await self._read(lambda c: reading.leased(c, leases))
 
     async def letters(
         self, *, shards: Collection[int] | None = None, limit: int = PAGE
