@@ -17,6 +17,7 @@ from petra.desk.moments import Moments
 from petra.desk.now import Doings
 from petra.desk.stories import Stories
 from petra.engine import Engine
+from petra.server.counted import Counted
 from petra.server.http_meters import HttpMeters
 from petra.server.identity import Identity
 from petra.server.line import Line
@@ -46,6 +47,7 @@ class Service:
     stories: Stories = field(init=False)
     moments: Moments = field(init=False)
     doings: Doings = field(init=False)
+    counted: Counted = field(init=False)
     audit: Audit = field(init=False)
     operations: Operations = field(init=False)
     http: HttpMeters = field(default_factory=HttpMeters)
@@ -65,6 +67,7 @@ class Service:
         self.operations = Operations(self.desk, self.register)
         self.stories = Stories(store, self.long_work.aside)
         self.doings = Doings(self.engine)
+        self.counted = Counted(store, self.clock)
         self.moments = Moments(store, self.engine.cache, self.long_work.aside)
 
     @property
