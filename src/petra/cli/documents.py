@@ -1,4 +1,4 @@
-"""Files that hold no playbook but a document of another kind: a schedule. Finding and reading them."""
+"""Files that hold no playbook but a document of another kind: a schedule or a trigger. Finding and reading them."""
 
 from __future__ import annotations
 
@@ -14,25 +14,28 @@ from petra.playbook.problems import Problem, Problems, problem_data
 from petra.playbook.yaml12 import TEXT_BYTES_MAX
 
 if TYPE_CHECKING:  # who runs a playbook loads no calendar
-    from petra.playbook.documents import DocumentReading
-    from petra.playbook.schedule import Schedule
+    from petra.playbook.documents import AnyDocument, DocumentReading
 
 
 def document_in(path: Path) -> DocumentReading | None:
-    """Read a document; None where the file holds none, or cannot be read: that is for others to say."""
+    """Read a document; None where the file holds none, or cannot be read."""
+    from petra.playbook.documents import kind_in, read_document  # noqa: PLC0415 - see above
+
+    text = _text_in(path)
+    return read_document(text, str(path)) if kind_in(text) else None
+
+
+def _text_in(path: Path) -> str:
+    """Return the text of a file; nothing where it cannot be read: that is for others to say."""
     if not path.is_file():
-        return None  # a pipe would wait for a writer
+        return ""  # a pipe would wait for a writer
     try:
         with path.open("rb") as file:
             raw = file.read(TEXT_BYTES_MAX + 1)
         text = raw.decode("utf-8-sig")
     except (OSError, UnicodeDecodeError):
-        return None
-    from petra.playbook.documents import kind_in, read_document  # noqa: PLC0415 - see above
-
-    if len(raw) > TEXT_BYTES_MAX or not kind_in(text):
-        return None
-    return read_document(text, str(path))
+        return ""
+    return text if len(raw) <= TEXT_BYTES_MAX else ""
 
 
 def documents_of(paths: Iterable[str]) -> Iterator[DocumentReading]:
@@ -43,7 +46,7 @@ def documents_of(paths: Iterable[str]) -> Iterator[DocumentReading]:
                 yield found
 
 
-def checked_documents(paths: Iterable[str], output: str) -> list[Schedule]:
+def checked_documents(paths: Iterable[str], output: str) -> list[AnyDocument]:
     """Return the documents that are meant; where one has errors, say so and leave."""
     found = list(documents_of(paths))
     wrong = [one for one in found if any(problem.severity == "error" for problem in one.problems)]
@@ -63,6 +66,13 @@ def checked_documents(paths: Iterable[str], output: str) -> list[Schedule]:
 
 def checked_in(path: Path, library: Library, home: Path) -> Reading | None:
     """Read a document with all that is wrong with it; None where the file holds none."""
+    from petra.playbook.documents import is_notify  # noqa: PLC0415 - see above
+
+    text = _text_in(path)
+    if is_notify(text):
+        from petra.notify.channels import notify_problems  # noqa: PLC0415 - few folders have one
+
+        return Reading(str(path), text, None, notify_problems(text))
     found = document_in(path)
     if found is None:
         return None

@@ -39,8 +39,10 @@ class Releaser:
         feed: Feed,
         refusals: Refusals,
         to_be_sent: Callable[[], None],
+        arrived: Callable[[], None],
     ) -> None:
         self._to_be_sent = to_be_sent
+        self._arrived = arrived
         self._store = store
         self._inbox = inbox
         self._courier = courier
@@ -118,6 +120,8 @@ class Releaser:
         entry = draft.entry
         if draft.notifications:
             self._to_be_sent()
+        if draft.arrivals and any(row.state == "waiting" for row in draft.arrivals):
+            self._arrived()
         for request, _ in draft.requests:
             if request.part is not None:
                 self._reports.settled(*request.part)

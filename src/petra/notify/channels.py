@@ -18,7 +18,7 @@ from petra.kinds import says
 from petra.playbook.decode import Decoder
 from petra.playbook.grammar import fields_of
 from petra.playbook.notify import NotifyRule
-from petra.playbook.problems import START, Mark, Problems, did_you_mean, headline
+from petra.playbook.problems import START, Mark, Problem, Problems, did_you_mean, headline
 from petra.playbook.tree import Map
 from petra.playbook.yaml12 import TEXT_BYTES_MAX, parse
 
@@ -132,6 +132,13 @@ def read_notify(path: Path) -> NotifyFile:
     if problems.has_errors:
         raise UsageError("\n".join(headline(one, str(path)) for one in problems))
     return found
+
+
+def notify_problems(text: str) -> tuple[Problem, ...]:
+    """Return what is wrong with the text of such a file."""
+    problems = Problems()
+    _decoded(text, problems)
+    return tuple(problems)
 
 
 def _decoded(text: str, problems: Problems) -> NotifyFile:

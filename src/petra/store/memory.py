@@ -33,6 +33,7 @@ from petra.store.judge import (
     write_cursor,
 )
 from petra.store.memory_accounts import MemoryAccounts
+from petra.store.memory_arrivals import MemoryArrivals
 from petra.store.memory_notifications import MemoryNotifications
 from petra.store.rows import (
     Answer,
@@ -101,6 +102,7 @@ class MemoryStore:
         self._listeners: list[Callable[[str], None]] = []
         self.accounts = MemoryAccounts()
         self.notifications = MemoryNotifications()
+        self.arrivals = MemoryArrivals()
 
     # Writing
 
@@ -172,6 +174,7 @@ class MemoryStore:
             stream.commands.add(answer.command)
         self._post(change.letters, change.taken)
         self.notifications.add(change.notifications)
+        self.arrivals.keep(change.arrivals)
 
     def _post(self, letters: Iterable[Letter], taken: Iterable[str]) -> None:
         for name in taken:

@@ -14,6 +14,7 @@ import msgspec
 from msgspec import UNSET
 
 from petra.namespaces import DEFAULT
+from petra.store.arrivals import arrival_columns
 from petra.store.base import ChangeFate, Committed
 from petra.store.judge import (
     NOTHING,
@@ -65,6 +66,7 @@ _ORDER = (
     "take_letters",
     "post_letters",
     "insert_notifications",
+    "insert_arrivals",
 )
 
 _SQL = load_queries("postgres")
@@ -207,6 +209,8 @@ class BatchWriter:
         self._letters(change)
         if change.notifications:
             rows["insert_notifications"] += map(notification_columns, change.notifications)
+        if change.arrivals:
+            rows["insert_arrivals"] += map(arrival_columns, change.arrivals)
 
     def _letters(self, given: Batch | Change) -> None:
         self._rows["take_letters"] += [(name,) for name in given.taken]

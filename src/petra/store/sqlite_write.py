@@ -17,6 +17,7 @@ from msgspec import UNSET
 from petra.namespaces import DEFAULT
 from petra.store.anchor import Head as Anchored
 from petra.store.anchor import head_of
+from petra.store.arrivals import arrival_columns
 from petra.store.base import ChangeFate, Committed
 from petra.store.judge import (
     NOTHING,
@@ -72,6 +73,7 @@ _ORDER = (
     "take_letter",
     "post_letter",
     "insert_notification",
+    "insert_arrival",
 )
 
 Bindings = tuple[object, ...]
@@ -186,7 +188,7 @@ class BatchWriter:
         self._connection.execute(self._sql["insert_execution"], values)
         return self._connection.last_insert_rowid()
 
-    def _write(self, change: Change, stream: int, moved: Head) -> None:  # noqa: C901 - a row of questions
+    def _write(self, change: Change, stream: int, moved: Head) -> None:  # noqa: C901, PLR0912 - a row of questions
         rows = self._rows
         if change.expected_version > 0:
             self._update(change, stream, moved)
@@ -216,6 +218,8 @@ class BatchWriter:
             self._letters(change)
         if change.notifications:
             self._rows["insert_notification"] += map(notification_columns, change.notifications)
+        if change.arrivals:
+            self._rows["insert_arrival"] += map(arrival_columns, change.arrivals)
 
     def _letters(self, given: Batch | Change) -> None:
         self._rows["take_letter"] += [(name,) for name in given.taken]

@@ -2511,6 +2511,10 @@ export interface components {
          * @description How two executions differ, and in what sense they are the same.
          */
         Diff: {
+            aligned: [
+                number,
+                number
+            ][];
             ctx: {
                 [key: string]: Record<string, never>;
             };
@@ -2767,6 +2771,7 @@ export interface components {
                 [key: string]: Record<string, never>;
             };
             record: number;
+            seqs: (number | null)[];
         };
         /**
          * ForkBody
