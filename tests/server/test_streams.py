@@ -155,7 +155,7 @@ def test_a_list_is_streamed_as_its_filter_says(api: httpx2.Client) -> None:
         assert first[1:] == ("counts", {"by": "status", "total": 0, "counts": {}})
         shown = started(api, WAITS, labels={"mark": mark})
         api.post(f"/executions/{other['id']}/cancel", json={})
-        rows, counts = [], dict[str, int]()
+        rows, counts = list[str](), dict[str, int]()
         while counts != {"waiting": 1} or not rows:
             _, name, data = next(coming)
             rows += [data["id"]] if name == "execution.row" else []
