@@ -17,8 +17,8 @@ from support.clocks import FakeClock
 
 from petra.desk.principal import owner
 from petra.engine.news import Topic
-from petra.server.counted import Counted
 from petra.server.resources.listening import _rows
+from petra.server.shared_counts import SharedCounts
 from petra.store.memory import MemoryStore
 from petra.store.rows import ExecutionCount, ExecutionFilter
 
@@ -201,7 +201,7 @@ def test_readers_of_one_filter_share_a_count() -> None:
     async def scenario() -> None:
         clock = FakeClock()
         store = _CountingStore(clock=lambda: 0.0)
-        counted = Counted(store, clock)
+        counted = SharedCounts(store, clock)
         wanted = ExecutionFilter(namespace="default")
         await asyncio.gather(*(counted.of(wanted) for _ in range(50)))
         assert store.asked == 1

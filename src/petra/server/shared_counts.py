@@ -21,7 +21,7 @@ SHARE: Final = 20
 KEPT_MAX: Final = 100
 
 
-class Counted:
+class SharedCounts:
     """Counts of executions by status, each made for all who want it."""
 
     def __init__(self, store: Store, clock: Clock) -> None:
