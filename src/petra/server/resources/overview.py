@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any, Literal
 
 import msgspec
@@ -21,6 +22,7 @@ from petra.server.service import Here, TheService
 from petra.server.shapes import Page, playbook_item, work_item
 from petra.store.accounts import Account
 from petra.store.rows import ExecutionFilter, WorkItemFilter
+from petra.store.trail import noted
 
 HITS_MAX = 20
 LOOKED_MAX = 500
@@ -170,7 +172,7 @@ async def keep_view(
     known = await accounts.account(VIEW, key)
     version = known.version + 1 if known is not None else 1
     made = Account(kind=VIEW, name=key, version=version, body=body)
-    if not await accounts.keep(made):
+    if not await noted(partial(accounts.keep, made)):
         raise ProblemError("stale", "somebody changed it at the same time")
     status = 200 if known is not None else 201
     return Response(_shown(made, here.name), status_code=status, headers={"ETag": f'"{version}"'})
@@ -184,7 +186,8 @@ async def drop_view(service: TheService, here: Here, name: FromPath[str]) -> Non
         raise ProblemError("not-found", f"there is no view '{name[:NAME_MAX]}'")
     if account.name.startswith("*"):
         here.must(May.STEER)
-    await service.engine.store.accounts.forget(VIEW, account.name)
+    accounts = service.engine.store.accounts
+    await noted(partial(accounts.forget, VIEW, account.name))
 
 
 def router(base: str) -> Router:
