@@ -7,7 +7,6 @@ so that nobody ever sees half of one.
 from __future__ import annotations
 
 import itertools
-import math
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -23,6 +22,7 @@ from petra.store.judge import (
     NOTHING,
     Head,
     check_batch,
+    fits,
     judge,
     judge_answers,
     must_write,
@@ -30,7 +30,6 @@ from petra.store.judge import (
     owns,
     read_cursor,
     replaces,
-    search_text,
     seeks,
     write_cursor,
 )
@@ -215,7 +214,7 @@ class MemoryStore:
     ) -> Page[StoredExecution]:
         """List executions, latest start first."""
         behind = read_cursor(cursor, tuple[float, str]) if cursor is not None else None
-        rows = [s.stored() for s in self._streams.values() if _is_wanted(s.row, wanted)]
+        rows = [s.stored() for s in self._streams.values() if fits(s.row, wanted)]
         rows.sort(key=_place, reverse=not wanted.oldest_first)
         if behind is not None and wanted.oldest_first:
             rows = [row for row in rows if _place(row) > behind]
@@ -238,7 +237,7 @@ class MemoryStore:
         self, wanted: ExecutionFilter, by: CountedBy
     ) -> list[ExecutionCount]:
         """Count executions by something."""
-        rows = [s.row for s in self._streams.values() if _is_wanted(s.row, wanted)]
+        rows = [s.row for s in self._streams.values() if fits(s.row, wanted)]
         found = Counter(_counted_as(row, by) for row in rows)
         return [
             ExecutionCount(key=str(key), count=count, status=status)
@@ -531,21 +530,6 @@ def _counted(names: Iterable[str]) -> dict[str, int]:
     for name in names:
         counts[name] = counts.get(name, 0) + 1
     return counts
-
-
-def _is_wanted(row: ExecutionRow, wanted: ExecutionFilter) -> bool:
-    return (
-        wanted.namespace in (None, row.namespace)
-        and (not wanted.statuses or row.status in wanted.statuses)
-        and (wanted.playbook is None or row.playbook == wanted.playbook)
-        and (wanted.digest is None or row.digest == wanted.digest)
-        and (wanted.parent is None or row.parent == wanted.parent)
-        and (wanted.since is None or row.started >= wanted.since)
-        and (wanted.until is None or row.started < wanted.until)
-        and (wanted.ended_until is None or (row.ended or math.inf) < wanted.ended_until)
-        and all(row.labels.get(key) == value for key, value in wanted.labels)
-        and wanted.text.casefold() in search_text(row)
-    )
 
 
 def _counted_as(row: ExecutionRow, by: CountedBy) -> tuple[str | int, str]:
