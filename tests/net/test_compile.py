@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from support.examples import example_playbooks
 from texts import workflow
 from thoroughness import some
 
@@ -17,12 +18,7 @@ from petra.playbook import Reading, read
 from petra.playbook.problems import headline
 
 ROOT = Path(__file__).parents[2]
-PLAYBOOKS = sorted(
-    path
-    for folder in (ROOT / "examples", ROOT / "tests/playbook/corpus")
-    for path in folder.rglob("*.yaml")
-    if not path.name.endswith(".test.yaml")
-)
+PLAYBOOKS = example_playbooks() + sorted((ROOT / "tests/playbook/corpus").rglob("*.yaml"))
 
 
 def reading(steps: str) -> Reading:
