@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import httpx2
+import pytest
 from server.books import ADDS, WAITS
 from server.conftest import Served, serve
 from server.newcomers import acting_as, user
