@@ -105,6 +105,9 @@ def change_of(draft: Draft, due: float | None) -> rows.Change:
         letters=draft.letters,
         taken=tuple(draft.taken),
         notifications=draft.notifications,
+        notes=tuple([r.note for r, refused in draft.requests if r.note and not refused])
+        if draft.lines
+        else (),
         arrivals=draft.arrivals,
     )
 

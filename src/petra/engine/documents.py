@@ -10,11 +10,11 @@ from typing import Any, NamedTuple
 import msgspec
 
 from petra.clock import Clock
-from petra.engine.catalogue import ANY, StaleError
+from petra.engine.catalogue import ANY, StaleError, shelved
 from petra.playbook.documents import AnyDocument
 from petra.playbook.write import document_yaml
 from petra.store.base import Store
-from petra.store.rows import Batch, PlaybookRow
+from petra.store.rows import PlaybookRow
 
 SHELVES = {"Schedule": "schedules", "Trigger": "triggers"}
 
@@ -63,7 +63,7 @@ class Documents:
         if current is not None and digest == row.digest:
             return AppliedDocument(self._kind, current, unchanged=True)
         row = msgspec.structs.replace(row, replaces=replaces)
-        if (await self._store.commit(Batch(playbooks=(row,)))).stale:
+        if not await shelved(self._store, row):
             raise StaleError(f"'{row.path}' has changed meanwhile")
         return AppliedDocument(self._kind, row, unchanged=False)
 

@@ -70,7 +70,8 @@ class Releaser:
                 if refused and request.command and not (draft.lines or request.letter):
                     await self._refused(request, Answered(entry.state.id, refused, draft.version))
                 elif request.answer is not None:
-                    request.reply(Answered(entry.state.id, refused, draft.version))
+                    noted = bool(draft.lines) and request.is_noted(refused)
+                    request.reply(Answered(entry.state.id, refused, draft.version, noted))
         return acks
 
     async def post(self, drafts: list[Draft]) -> None:
@@ -125,6 +126,9 @@ class Releaser:
         for request, _ in draft.requests:
             if request.part is not None:
                 self._reports.settled(*request.part)
+        if any(request.letter for request, _ in draft.requests):
+            for run, chunk in draft.released.keys() - draft.assigned.keys():
+                self._custody.reported_elsewhere(entry.state.id, run, chunk)
         for run in draft.stopped:
             self._custody.stop(entry.state.id, run, "withdrawn")
         for pending, assignment in draft.assigned.values():

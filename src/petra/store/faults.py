@@ -13,6 +13,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any, cast
 
 from petra.store.base import Store
+from petra.store.bus import Bus
 from petra.store.errors import BrokenError, FullError, UnavailableError, UncertainError
 
 
@@ -46,6 +47,11 @@ class FaultyStore:
         self.crashed = False
         self._plan = plan
         self._pause = pause
+
+    @property
+    def bus(self) -> Bus:
+        """The hints of the inner store: no call of theirs can fail."""
+        return self.inner.bus
 
     def __getattr__(self, name: str) -> Callable[..., Awaitable[Any]]:
         """Return the inner store's method with its faults around it."""
