@@ -21,6 +21,9 @@ from petra.engine.catalogue import Catalogue, applied_data
 from petra.errors import UsageError
 from petra.library import Library
 from petra.playbook import Playbook, to_yaml
+from petra.playbook.documents import AnyDocument
+from petra.playbook.schedule import Schedule
+from petra.playbook.shared import SharedResource
 from petra.store.base import Store
 from petra.store.rows import PlaybookRow as Row
 
@@ -45,13 +48,13 @@ def command(
     allow_unsound: bool,
     library: tuple[Path, ...],
 ) -> None:
-    """Store playbooks in the home: 'kind: playbook' finds them there, from any folder; schedules begin to run.
+    """Store playbooks in the home: 'kind: playbook' finds them there, from any folder; schedules begin to run, resources count.
 
     A playbook that is applied again with another text is a new version; the one applied last is the current one.
     What has been started keeps the version it was started with. Nothing is stored if one of them has errors.
     """
-    schedules = checked_documents(paths, output)
-    files = list(_files(paths, others=bool(schedules)))
+    documents = checked_documents(paths, output)
+    files = list(_files(paths, others=bool(documents)))
     shelves = [*library, *_dirs(paths)]
     books = {
         file: checked(file, output, home=home, allow_unsound=allow_unsound, library=shelves).reading.checked()
@@ -59,16 +62,23 @@ def command(
     }  # fmt: skip
     _refuse_twins(books)
     done = _applied(home, list(books.values()), allow_unsound=allow_unsound) if books else []
-    if schedules:
-        from petra.cli.schedule import applied  # noqa: PLC0415 - most have none
-
-        done += applied(home, schedules)
+    if documents:
+        done += _documents(home, documents)
     if output == "json":
         print_json({"applied": done})
         return
     for one in done:
         mark = "· unchanged" if one["unchanged"] else click.style("✓ applied", fg="green")
         tell(f"{mark}  {_named(one['path'], one['version'])}  {one['digest'][:_DIGEST]}")
+
+
+def _documents(home: Path, documents: list[AnyDocument]) -> list[dict[str, Any]]:
+    """Store documents that are no playbooks, resources first: what a schedule starts may want some."""
+    from petra.cli import resource, schedule  # noqa: PLC0415 - most have none
+
+    resources = [one for one in documents if isinstance(one, SharedResource)]
+    schedules = [one for one in documents if isinstance(one, Schedule)]
+    return resource.applied(home, resources) + schedule.applied(home, schedules)
 
 
 def _applied(home: Path, books: list[Playbook], *, allow_unsound: bool) -> list[dict[str, Any]]:

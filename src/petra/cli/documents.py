@@ -1,4 +1,4 @@
-"""Files that hold no playbook but a document of another kind: a schedule. Finding and reading them."""
+"""Files that hold no playbook but a document of another kind: a schedule, a resource. Finding and reading them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 from petra.cli.output import print_json, print_problem
 from petra.library import Library, files_of
 from petra.playbook import Reading
-from petra.playbook.documents import DocumentReading, kind_in, read_document
+from petra.playbook.documents import AnyDocument, DocumentReading, kind_in, read_document
 from petra.playbook.problems import Problem, Problems, problem_data
 from petra.playbook.schedule import Schedule
 from petra.playbook.yaml12 import TEXT_BYTES_MAX
@@ -38,7 +38,7 @@ def documents_of(paths: Iterable[str]) -> Iterator[DocumentReading]:
                 yield found
 
 
-def checked_documents(paths: Iterable[str], output: str) -> list[Schedule]:
+def checked_documents(paths: Iterable[str], output: str) -> list[AnyDocument]:
     """Return the documents that are meant; where one has errors, say so and leave."""
     found = list(documents_of(paths))
     wrong = [one for one in found if any(problem.severity == "error" for problem in one.problems)]
@@ -66,7 +66,7 @@ def checked_in(path: Path, library: Library, home: Path) -> Reading | None:
 
 def _problems(found: DocumentReading, library: Library, home: Path) -> tuple[Problem, ...]:
     """Return what is wrong with a document; a playbook that is not there yet is warned of: it may be when it is due."""
-    playbook = found.document.playbook if found.document is not None else ""
+    playbook = found.document.playbook if isinstance(found.document, Schedule) else ""
     if not playbook or library.find(playbook) is not None:
         return found.problems
     from petra.cli.catalogue import catalogue_of  # noqa: PLC0415 - most lie beside it

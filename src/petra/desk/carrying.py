@@ -17,11 +17,13 @@ from petra.desk.requests import (
     ForkRequest,
     Look,
     Move,
+    OnResources,
     OnSchedules,
     Remove,
     Reply,
     Request,
 )
+from petra.desk.resources import Resources, done_with
 from petra.desk.result import Result, refused, result_data
 from petra.desk.schedules import Schedules, carried_out
 from petra.desk.starting import gathered
@@ -36,6 +38,7 @@ async def carry_out(desk: Desk, who: Principal, request: AnyRequest) -> Reply:
             answered = await desk.begin(
                 who, playbook, request.workload, execution=request.execution, command=request.id,
                 allow_unsound=request.allow_unsound, labels=request.labels, beside=gathered(request.beside),
+                priority=request.priority,
             )  # fmt: skip
             if answered.refused:
                 return refused(request, playbook.metadata.name, answered.refused)
@@ -47,7 +50,7 @@ async def carry_out(desk: Desk, who: Principal, request: AnyRequest) -> Reply:
             answered = await move(desk.engine, who, request)
         case Ask():
             answered = await desk.ask(who, request.execution, request.command, request=request.id)
-        case Apply() | Remove() | Look() | OnSchedules():
+        case Apply() | Remove() | Look() | OnSchedules() | OnResources():
             return Reply(result=await _told(desk, who, request))
         case _:
             assert_never(request)
@@ -56,7 +59,7 @@ async def carry_out(desk: Desk, who: Principal, request: AnyRequest) -> Reply:
 
 
 async def _told(
-    desk: Desk, who: Principal, request: Apply | Remove | Look | OnSchedules
+    desk: Desk, who: Principal, request: Apply | Remove | Look | OnSchedules | OnResources
 ) -> dict[str, object]:
     """Do what concerns the store, or nothing at all."""
     match request:
@@ -66,6 +69,8 @@ async def _told(
             return {"applied": done}
         case OnSchedules():
             return await carried_out(Schedules(desk.engine), who, request)
+        case OnResources():
+            return await done_with(Resources(desk.engine), who, request)
         case Remove():
             return {"removed": await desk.remove(who, request.executions, force=request.force)}
         case Look():

@@ -42,6 +42,7 @@ class Begin(Request, frozen=True, tag="begin"):
     labels: dict[str, str] = {}
     beside: Beside | None = None
     allow_unsound: bool = False
+    priority: int | None = None
 
 
 class ForkRequest(Request, frozen=True, tag="branch"):
@@ -104,7 +105,15 @@ class OnSchedules(Request, frozen=True, tag="schedules"):
     dry_run: bool = False
 
 
-AnyRequest = Ask | Begin | ForkRequest | Move | Apply | Remove | Look | OnSchedules
+class OnResources(Request, frozen=True, tag="resources"):
+    """Do something with the server's resources: list, get, apply a text, remove (S15)."""
+
+    act: str
+    name: str = ""
+    text: str = ""
+
+
+AnyRequest = Ask | Begin | ForkRequest | Move | Apply | Remove | Look | OnSchedules | OnResources
 
 
 class Reply(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):

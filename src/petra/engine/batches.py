@@ -14,7 +14,9 @@ from petra.engine.codec import playbook_row
 from petra.engine.courier import ANSWER, Courier
 from petra.engine.herald import Herald
 from petra.engine.letters import failed_start, letters_of
+from petra.engine.permits import may_have_permits, note_permits
 from petra.engine.shards import Shards
+from petra.engine.standing import PERMITS, line_notice
 from petra.engine.wakes import Wakes
 from petra.store import rows
 
@@ -78,6 +80,8 @@ class Batches:
         draft.letters = letters_of(draft) if draft.mail else ()
         if self._herald.listens(draft.entry.program) and draft.lines:
             draft.notifications = self._herald.told(draft)
+        if may_have_permits(draft.entry):
+            note_permits(draft)
         draft.change = change_of(draft, due)
         self._cache.weigh(draft.entry, draft.lines)
         return draft.change
@@ -103,7 +107,12 @@ class Batches:
             for request, _ in draft.requests
             if request.letter and request.command
         ]
-        return (*self._courier.notices(letters), *answered, *self._to_be_sent(drafts))
+        return (
+            *self._courier.notices(letters),
+            *answered,
+            *self._to_be_sent(drafts),
+            *self._lines_of_others(drafts),
+        )
 
     def _to_be_sent(self, drafts: Iterable[Draft]) -> list[str]:
         """Return the notices for what other engines are to send."""
@@ -114,6 +123,12 @@ class Batches:
             if (shard := rows.shard_of(row.channel)) not in (self._shards.epochs or ())
         }
         return [f"{TO_BE_SENT} {shard}" for shard in sorted(away)]
+
+    def _lines_of_others(self, drafts: Iterable[Draft]) -> list[str]:
+        """Return the notices for lines in which other engines let executions in."""
+        mine = self._shards.epochs or ()
+        away = {line for draft in drafts for line in draft.touched if line.shard not in mine}
+        return [f"{PERMITS} {line_notice(line)}" for line in sorted(away)]
 
     def _new_playbooks(self, drafts: Iterable[Draft]) -> tuple[rows.PlaybookRow, ...]:
         new = {}

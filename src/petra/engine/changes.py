@@ -43,6 +43,10 @@ class Draft(msgspec.Struct):
     stuck: str = ""
     """Why the execution was stuck before it."""
     notifications: tuple[rows.NotificationRow, ...] = ()
+    permits: tuple[rows.PermitRow, ...] = ()
+    returned: tuple[str, ...] = ()
+    touched: set[rows.LineName] = set()
+    """The lines in which that changes something."""
 
     def answers_to(self, command: str) -> bool:
         """Whether a command is answered here already."""
@@ -104,6 +108,8 @@ def change_of(draft: Draft, due: float | None) -> rows.Change:
         letters=draft.letters,
         taken=tuple(draft.taken),
         notifications=draft.notifications,
+        permits=draft.permits,
+        returned=draft.returned,
     )
 
 

@@ -1,37 +1,50 @@
-"""The documents of a store that are no playbooks: schedules, versioned like those (S24).
+"""The documents of a store that are no playbooks: schedules and resources, versioned like those (S15, S24).
 
-They stand on shelves of their own, one of each kind in a namespace, so that no path of theirs is one of a playbook.
+They stand on shelves of their own, one of each kind in a namespace, so that no path of theirs is one of a playbook. The
+quotas of all namespaces stand on one shelf: whoever starts something must know where there are any.
 """
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import msgspec
 
 from petra.clock import Clock
 from petra.engine.catalogue import ANY, StaleError
-from petra.playbook.schedule import Schedule
+from petra.playbook.documents import AnyDocument
+from petra.playbook.shared import EXECUTIONS
 from petra.playbook.write import document_yaml
 from petra.store.base import Store
 from petra.store.rows import Batch, PlaybookRow
 
-SCHEDULES = "schedules"
+SCHEDULES: Final = "schedules"
+RESOURCES: Final = "resources"
+QUOTAS: Final = "/quotas"
+_SHELVES: Final = {"Schedule": SCHEDULES, "Resource": RESOURCES}
 
 
 class AppliedDocument(NamedTuple):
     """What became of a document that was applied."""
 
+    document: AnyDocument
     row: PlaybookRow
     unchanged: bool
 
     def data(self) -> dict[str, Any]:
         """Return it as plain data."""
-        row = self.row
+        row, document = self.row, self.document
         return {
-            "kind": "Schedule", "path": row.path, "version": row.version, "digest": row.digest,
+            "kind": document.kind, "path": document.name, "version": row.version, "digest": row.digest,
             "unchanged": self.unchanged,
         }  # fmt: skip
+
+
+class Shelved(NamedTuple):
+    """Where a document stands."""
+
+    shelf: str
+    path: str
 
 
 class Documents:
@@ -42,47 +55,50 @@ class Documents:
         self._clock = clock
 
     async def apply(
-        self, schedule: Schedule, namespace: str, *, replaces: str | None = None
+        self, document: AnyDocument, namespace: str, *, replaces: str | None = None
     ) -> AppliedDocument:
-        """Make a schedule the current one of its name; one that is already stays as it is.
+        """Make a document the current one of its name; one that is already stays as it is.
 
         Raises:
             StaleError: the current one is not the one that it ``replaces``.
         """
-        row = _row(schedule, self._clock.now(), _shelf(namespace))
-        current = await self.current(schedule.name, namespace)
+        place = shelved(document.name, namespace, _SHELVES[document.kind])
+        row = _row(document, self._clock.now(), place)
+        current = await self._current(place)
         digest = current.digest if current is not None else ""
         if replaces == ANY and current is not None:
             replaces = None
         if replaces not in (None, digest):
             raise StaleError(
-                f"'{row.path}' is {f'at {digest[:12]}' if digest else 'not there'} now"
+                f"'{document.name}' is {f'at {digest[:12]}' if digest else 'not there'} now"
             )
         if current is not None and digest == row.digest:
-            return AppliedDocument(current, unchanged=True)
+            return AppliedDocument(document, current, unchanged=True)
         row = msgspec.structs.replace(row, replaces=replaces)
         if (await self._store.commit(Batch(playbooks=(row,)))).stale:
-            raise StaleError(f"'{row.path}' has changed meanwhile")
-        return AppliedDocument(row, unchanged=False)
+            raise StaleError(f"'{document.name}' has changed meanwhile")
+        return AppliedDocument(document, row, unchanged=False)
 
-    async def current(self, name: str, namespace: str) -> PlaybookRow | None:
-        """Return the current text of a schedule, or None."""
-        return next(iter(await self.versions(name, namespace, limit=1)), None)
+    async def current(self, name: str, namespace: str, shelf: str) -> PlaybookRow | None:
+        """Return the current text of a document, or None."""
+        return await self._current(shelved(name, namespace, shelf))
 
-    async def versions(self, name: str, namespace: str, *, limit: int) -> list[PlaybookRow]:
-        """Return the texts that a schedule had, the current one first."""
-        shelf = _shelf(namespace)
-        return await self._store.playbook_versions(name, limit=limit, namespace=shelf)
-
-
-def _shelf(namespace: str) -> str:
-    return f"{namespace}/{SCHEDULES}"  # no namespace has a slash in its name
+    async def _current(self, place: Shelved) -> PlaybookRow | None:
+        known = self._store.playbook_versions(place.path, limit=1, namespace=place.shelf)
+        return next(iter(await known), None)
 
 
-def _row(schedule: Schedule, applied: float, shelf: str) -> PlaybookRow:
-    version = schedule.metadata.version
+def shelved(name: str, namespace: str, shelf: str) -> Shelved:
+    """Return where a document stands."""
+    if shelf == RESOURCES and name == EXECUTIONS:
+        return Shelved(QUOTAS, namespace)
+    return Shelved(f"{namespace}/{shelf}", name)  # no namespace has a slash in its name
+
+
+def _row(document: AnyDocument, applied: float, place: Shelved) -> PlaybookRow:
+    version = document.metadata.version
     return PlaybookRow(
-        digest=schedule.digest, name=schedule.metadata.name, path=schedule.name,
-        version="" if version is None else str(version), source=document_yaml(schedule).encode(), applied=applied,
-        namespace=shelf,
+        digest=document.digest, name=document.metadata.name, path=place.path,
+        version="" if version is None else str(version), source=document_yaml(document).encode(), applied=applied,
+        namespace=place.shelf,
     )  # fmt: skip

@@ -59,7 +59,9 @@ from petra.engine.retries import Retries
 from petra.engine.roster import Roster
 from petra.engine.scope import Scope
 from petra.engine.shards import MOVED, Shards
+from petra.engine.shared import CONFIGURED, SharedResources
 from petra.engine.shelf import Porter
+from petra.engine.standing import PERMITS
 from petra.engine.submissions import (
     CallerMake,
     Make,
@@ -67,6 +69,7 @@ from petra.engine.submissions import (
     of_taken_back,
     of_time,
 )
+from petra.engine.turnstile import Turnstile
 from petra.engine.wakes import Wakes
 from petra.engine.workers import Link
 from petra.kernel import Program
@@ -131,7 +134,7 @@ class Engine:
         self.lookout = Lookout(self.feed, self.cache, self.clock, self.shards.owns)
         self.wakes = Wakes(store, self.clock, self.shards, self.scope)
         self.proofs, self.keychains = Proofs(), Keychains(self.clock, secrets)
-        self._conditions = Conditions(self.proofs, self.keychains)
+        self._conditions = Conditions(self.proofs, self.keychains, store)
         self._courier = Courier(
             store, self.cache, self.shards, self.clock, inbox=self._inbox, life=self.life,
             conditions=self._conditions, scope=self.scope,
@@ -141,9 +144,14 @@ class Engine:
         self._porter = Porter(objects, self.clock, self.life, self._inbox)
         refusals = Refusals(self._inbox, self._courier, reports)
         self.notifying = (notifying or Notifying()).begun(self)
+        self.resources = SharedResources(store, self.clock)
+        self.turnstile = Turnstile(
+            store, self.clock, self.shards, courier=self._courier, resources=self.resources, scope=self.scope,
+            view=self.view,
+        )  # fmt: skip
         releaser = Releaser(
             self.custody, reports, store=store, inbox=self._inbox, courier=self._courier, feed=self.feed, refusals=refusals,
-            to_be_sent=self.notifying.wake,
+            to_be_sent=self.notifying.wake, lines_changed=self.turnstile.changed,
         )  # fmt: skip
         committer = Committer(
             store=store, clock=self.clock, shards=self.shards, cache=self.cache, inbox=self._inbox,
@@ -152,12 +160,12 @@ class Engine:
         self._decider = Decider(
             store=store, clock=self.clock, shards=self.shards, cache=self.cache, inbox=self._inbox,
             courier=self._courier, feed=self.feed, life=self.life, porter=self._porter, refusals=refusals,
-            committer=committer,
+            committer=committer, resources=self.resources,
         )  # fmt: skip
         self._recovery = Recovery(store, backlog, self.custody, self._decider, self.scope)
         self._handover = self.shards.owner = Handover(
             recovery=self._recovery, wakes=self.wakes, courier=self._courier, cache=self.cache,
-            custody=self.custody, feed=self.feed, inbox=self._inbox, porter=self._porter,
+            custody=self.custody, feed=self.feed, inbox=self._inbox, porter=self._porter, turnstile=self.turnstile,
         )  # fmt: skip
         self.connections = WorkerConnections(
             life=self.life, inbox=self._inbox, custody=self.custody, reports=reports,
@@ -176,10 +184,12 @@ class Engine:
         else:
             await self.store.listen(self._heard)
             await self.shards.begin()
+        await self.resources.look()
         self._deciding = self.life.errand("decide", self._decider.run())
         self.life.for_ever("timers", self._time_loop)
         self.life.for_ever("sweep", self._sweep_loop)
         self.life.for_ever("recovery", self._recovery.run)
+        self.life.for_ever("turnstile", self.turnstile.run)
         if self.notifying.sender is not None:
             self.life.for_ever("notifications", self.notifying.sender.run)
         if self.shards.epochs is not None:
@@ -241,6 +251,7 @@ class Engine:
         gathered: Gathered | None = None,
         namespace: str = DEFAULT,
         business_key: str = "",
+        priority: int | None = None,
     ) -> Answered:
         """Start an execution under an id that the caller chose; ``gathered`` is what it may call beside the catalogue.
 
@@ -250,7 +261,7 @@ class Engine:
         program = self.cache.compiled(playbook)
         start = c.Start(
             now=0.0, workload=admit.workload(workload), labels=admit.labels(labels or {}, business_key), actor=actor, by=by,
-            allow_unsound=allow_unsound, namespace=namespace,
+            allow_unsound=allow_unsound, namespace=namespace, priority=priority,
             company=await self.catalogue.keep(gathered, namespace) if gathered is not None else None,
         )  # fmt: skip
         asked: list[Any] = ["start", program.digest, start.workload]
@@ -258,6 +269,8 @@ class Engine:
             asked += [start.labels, msgspec.to_builtins(start.company)]
         if namespace != DEFAULT:
             asked.append({"namespace": namespace})
+        if priority is not None:
+            asked.append({"priority": admit.priority(priority)})
         return await self._ask(
             execution, lambda now: msgspec.structs.replace(start, now=now), command=command,
             request=request_hash(asked), program=program,
@@ -422,6 +435,8 @@ class Engine:
             self.shards.notice()
         elif notice.startswith(TO_BE_SENT):
             self.notifying.wake()
+        elif notice.startswith((PERMITS, CONFIGURED)):
+            self.turnstile.heard(notice)
         else:
             self._courier.heard(notice)
 

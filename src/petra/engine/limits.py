@@ -103,6 +103,10 @@ LOG_SIZES_MAX = 10_000
 EXPIRE_MAX = 100
 EXPIRE_EVERY_S = 10.0
 
+# Letting executions in
+LINES_MAX = 200
+LINES_LOOK_S = 5.0
+
 # Telling people
 NOTIFY_TITLE_MAX = 200
 NOTIFY_TEXT_MAX = 4_000
@@ -325,6 +329,13 @@ LIMITS = (
     Limit("LOG_SIZES_MAX", LOG_SIZES_MAX, "files", "the size of the oldest one is read again"),
     Limit("EXPIRE_MAX", EXPIRE_MAX, "executions", "the rest is deleted in further transactions"),
     Limit("EXPIRE_EVERY_S", EXPIRE_EVERY_S, "seconds", "old executions are looked for again"),
+    Limit("LINES_MAX", LINES_MAX, "lines", "the rest is let in by further transactions"),
+    Limit(
+        "LINES_LOOK_S",
+        LINES_LOOK_S,
+        "seconds",
+        "executions that wait for a limit are looked for again, should a notice have been lost",
+    ),
     Limit(
         "NOTIFY_TITLE_MAX",
         NOTIFY_TITLE_MAX,

@@ -23,7 +23,7 @@ def explained(custody: Custody, entry: Entry, retries: Retries | None = None) ->
     sentence = explanation.sentence
     if stranded is not None and explanation.status == "running":
         sentence = stranded.sentence
-    return Explanation(explanation.status, explanation.reason, sentence, waiting)
+    return replace(explanation, sentence=sentence, waiting=waiting)
 
 
 def _with_retry(retries: Retries, execution: str, wait: Waiting) -> Waiting:

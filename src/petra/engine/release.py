@@ -7,7 +7,7 @@ acknowledged comes again, and who waits for an answer asks again.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from petra.engine.answers import Answered
 from petra.engine.changes import Draft
@@ -39,8 +39,10 @@ class Releaser:
         feed: Feed,
         refusals: Refusals,
         to_be_sent: Callable[[], None],
+        lines_changed: Callable[[Iterable[rows.LineName]], None],
     ) -> None:
         self._to_be_sent = to_be_sent
+        self._lines_changed = lines_changed
         self._store = store
         self._inbox = inbox
         self._courier = courier
@@ -118,6 +120,8 @@ class Releaser:
         entry = draft.entry
         if draft.notifications:
             self._to_be_sent()
+        if draft.touched:
+            self._lines_changed(draft.touched)
         for request, _ in draft.requests:
             if request.part is not None:
                 self._reports.settled(*request.part)

@@ -17,7 +17,8 @@ from petra.keychain.material import postgres, text_of, text_or_object
 from petra.keychain.providers import Provider
 from petra.keychain.seal import KeychainError
 from petra.keychain.web import Web
-from petra.playbook.model import CREDENTIAL_KINDS, Credential
+from petra.playbook.credentials import CREDENTIAL_KINDS
+from petra.playbook.model import Credential
 
 KEEP_S: Final = 60.0
 """How long a resolved entry is kept that does not say when it expires."""

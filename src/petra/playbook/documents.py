@@ -1,4 +1,4 @@
-"""Documents that are no playbooks: schedules. Read like those, with every problem at its place (S24)."""
+"""Documents that are no playbooks: schedules and resources. Read like those, with every problem at its place (S15, S24)."""
 
 from __future__ import annotations
 
@@ -23,12 +23,15 @@ from petra.playbook.problems import (
     lines_of,
 )
 from petra.playbook.schedule import Schedule
+from petra.playbook.shared import SharedResource
 from petra.playbook.tree import Map, Places, Tree
 from petra.playbook.yaml12 import parse
 
-AnyDocument = Schedule
+AnyDocument = Schedule | SharedResource
 
-KINDS: Mapping[str, type[AnyDocument]] = MappingProxyType({"Schedule": Schedule})
+KINDS: Mapping[str, type[AnyDocument]] = MappingProxyType(
+    {"Schedule": Schedule, "Resource": SharedResource}
+)
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 _RHYTHMS = ("cron", "every_s", "at")
 
@@ -87,8 +90,8 @@ def _no_document(tree: Tree, problems: Problems) -> None:
     if problems:
         return
     at = tree.key_at("kind") if isinstance(tree, Map) and "kind" in tree else START
-    hint = "it begins with 'apiVersion: petra/v1', 'kind: Schedule' and 'metadata'"
-    problems.error("P008", at, "this is no schedule", hint)
+    hint = f"it begins with 'apiVersion: petra/v1', 'kind: {' or '.join(KINDS)}' and 'metadata'"
+    problems.error("P008", at, "this is neither a schedule nor a resource", hint)
 
 
 class _Keys:
@@ -118,8 +121,16 @@ class _Keys:
 
 
 def _check(document: AnyDocument, tree: Map, problems: Problems) -> None:
-    _one_rhythm(tree, problems)
     _name(document, tree, problems)
+    if isinstance(document, Schedule):
+        _check_schedule(document, tree, problems)
+    elif document.units is None and document.rate is None:
+        words = "it is not said how much of it there is"
+        problems.error("P102", tree.mark, words, "add 'units', 'rate' or both")
+
+
+def _check_schedule(document: Schedule, tree: Map, problems: Problems) -> None:
+    _one_rhythm(tree, problems)
     judged: list[tuple[str, Callable[[str], object], str]] = [
         ("timezone", zone_named, document.timezone),
         *(("at", _date, date) for date in document.rhythm.dates),

@@ -19,6 +19,7 @@ from typing import Literal, Protocol
 from petra.namespaces import DEFAULT
 from petra.store.accounts import Accounts
 from petra.store.notifications import Notifications
+from petra.store.permits import Permits
 from petra.store.rows import (
     Answer,
     Batch,
@@ -105,6 +106,10 @@ class Store(Protocol):
     @property
     def notifications(self) -> Notifications:
         """What people and systems are told."""
+
+    @property
+    def permits(self) -> Permits:
+        """Who holds what of the limits, and who waits for it."""
 
     async def commit(self, batch: Batch) -> Committed:
         """Store a batch in one transaction; it is durable when this returns.

@@ -26,6 +26,7 @@ from petra.store.judge import (
     judge_answers,
     must_write,
     offers,
+    owned_lines,
     owns,
     read_cursor,
     replaces,
@@ -35,6 +36,7 @@ from petra.store.judge import (
 )
 from petra.store.memory_accounts import MemoryAccounts
 from petra.store.memory_notifications import MemoryNotifications
+from petra.store.memory_permits import MemoryPermits
 from petra.store.rows import (
     Answer,
     Batch,
@@ -102,6 +104,7 @@ class MemoryStore:
         self._listeners: list[Callable[[str], None]] = []
         self.accounts = MemoryAccounts()
         self.notifications = MemoryNotifications()
+        self.permits = MemoryPermits()
 
     # Writing
 
@@ -114,6 +117,9 @@ class MemoryStore:
         self._answers.update({answer.command: answer for answer in new})
         stale = self._shelve(batch.playbooks)
         self._post(batch.letters, batch.taken)
+        for moved in owned_lines(batch, epochs):
+            self.permits.move(moved)
+            self._post(moved.letters, ())
         for notice in batch.notices:
             for heard in tuple(self._listeners):
                 heard(notice)
@@ -173,6 +179,7 @@ class MemoryStore:
             stream.commands.add(answer.command)
         self._post(change.letters, change.taken)
         self.notifications.add(change.notifications)
+        self.permits.change(change.permits, change.returned)
 
     def _post(self, letters: Iterable[Letter], taken: Iterable[str]) -> None:
         for name in taken:

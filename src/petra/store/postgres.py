@@ -29,6 +29,7 @@ from petra.store.errors import FullError, UnavailableError, UncertainError
 from petra.store.judge import behind, check_batch, read_cursor, seeks, write_cursor
 from petra.store.postgres_accounts import PostgresAccounts
 from petra.store.postgres_notifications import PostgresNotifications
+from petra.store.postgres_permits import PostgresPermits
 from petra.store.postgres_write import Connection
 from petra.store.queries import load_migrations, load_queries, missing_migrations
 from petra.store.rows import (
@@ -100,6 +101,7 @@ class PostgresStore:
         self._ear: Connection | None = None
         self.accounts = PostgresAccounts(self._fetch, self._write)
         self.notifications = PostgresNotifications(self._fetch, self._write)
+        self.permits = PostgresPermits(self._fetch)
 
     @classmethod
     async def open(cls, dsn: str, *, connections: int = CONNECTIONS) -> PostgresStore:

@@ -60,6 +60,7 @@ from petra.store.rows import (
 from petra.store.side_thread import SideThread
 from petra.store.sqlite_accounts import SqliteAccounts
 from petra.store.sqlite_notifications import SqliteNotifications
+from petra.store.sqlite_permits import SqlitePermits
 
 READERS = 2
 CHECKPOINT_PAGES = 4_000
@@ -98,6 +99,7 @@ class SqliteStore:
         self._readers = ThreadPoolExecutor(READERS, thread_name_prefix="petra-store-reader")
         self.accounts = SqliteAccounts(self._read, self._write)
         self.notifications = SqliteNotifications(self._read, self._write)
+        self.permits = SqlitePermits(self._read)
 
     @classmethod
     async def open(

@@ -25,22 +25,26 @@ from petra.store.judge import (
     judge_answers,
     must_write,
     offers,
+    owned_lines,
     owns,
     replaces,
     search_text,
 )
 from petra.store.notifications import notification_columns
+from petra.store.permits import permit_columns
 from petra.store.queries import load_queries
 from petra.store.rows import (
     Answer,
     Batch,
     Change,
     ExecutionRow,
+    LineMoved,
     PendingRow,
     PlaybookRow,
     WorkItemRow,
     shard_of,
 )
+from petra.store.sqlite_permits import move_lines
 
 SEQ_BITS = 32
 SEQ_MASK = (1 << SEQ_BITS) - 1
@@ -72,6 +76,8 @@ _ORDER = (
     "take_letter",
     "post_letter",
     "insert_notification",
+    "insert_permit",
+    "delete_permit",
 )
 
 Bindings = tuple[object, ...]
@@ -125,6 +131,8 @@ class BatchWriter:
             self._rows["insert_answer"] += [_answer(answer, None) for answer in new]
         if batch.letters or batch.taken:
             self._letters(batch)
+        if batch.moved:
+            self._lines(owned_lines(batch, epochs))
         rows, sql, executemany = self._rows, self._sql, self._connection.executemany
         for name in filter(rows.__contains__, _ORDER):
             executemany(sql[name], rows[name])
@@ -186,7 +194,7 @@ class BatchWriter:
         self._connection.execute(self._sql["insert_execution"], values)
         return self._connection.last_insert_rowid()
 
-    def _write(self, change: Change, stream: int, moved: Head) -> None:  # noqa: C901 - a row of questions
+    def _write(self, change: Change, stream: int, moved: Head) -> None:  # noqa: C901, PLR0912 - a row of questions
         rows = self._rows
         if change.expected_version > 0:
             self._update(change, stream, moved)
@@ -215,7 +223,10 @@ class BatchWriter:
         if change.letters or change.taken:
             self._letters(change)
         if change.notifications:
-            self._rows["insert_notification"] += map(notification_columns, change.notifications)
+            rows["insert_notification"] += map(notification_columns, change.notifications)
+        if change.permits or change.returned:
+            rows["insert_permit"] += map(permit_columns, change.permits)
+            rows["delete_permit"] += [(name,) for name in change.returned]
 
     def _letters(self, given: Batch | Change) -> None:
         self._rows["take_letter"] += [(name,) for name in given.taken]
@@ -223,6 +234,11 @@ class BatchWriter:
             (letter.id, letter.execution, shard_of(letter.execution), letter.body, letter.at)
             for letter in given.letters
         ]
+
+    def _lines(self, moved: list[LineMoved]) -> None:
+        move_lines(self._connection, moved)
+        for one in moved:
+            self._letters(Batch(letters=one.letters))
 
     def _update(self, change: Change, stream: int, moved: Head) -> None:
         if change.row is not None:

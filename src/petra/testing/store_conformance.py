@@ -41,6 +41,7 @@ from petra.testing import (
     store_letter_claims,
     store_namespace_claims,
     store_notification_claims,
+    store_permit_claims,
     store_query_claims,
 )
 from petra.testing.store_rows import (
@@ -71,6 +72,7 @@ __all__ = [
     "store_letter_claims",
     "store_namespace_claims",
     "store_notification_claims",
+    "store_permit_claims",
     "store_query_claims",
 ]
 

@@ -922,6 +922,74 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/limits": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Listed
+         * @description List what executions share: the resources that are configured, and the lines of all limits.
+         */
+        get: operations["ApiV1LimitsListed"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/limits/line": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Line
+         * @description Return a line of a limit under a key: who is in, and who waits, in order.
+         */
+        get: operations["ApiV1LimitsLineLine"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/limits/resources/{name}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * One
+         * @description Return a resource: how much there is, who holds some of it and who waits, in order.
+         */
+        get: operations["ApiV1LimitsResourcesNameOne"];
+        /**
+         * Replaced
+         * @description Say how much there is of something: 201 for a new text, 200 where nothing changed. It counts at once.
+         */
+        put: operations["ApiV1LimitsResourcesNameReplaced"];
+        post?: never;
+        /**
+         * Removed
+         * @description Let a resource be known no more; who holds some of it goes on, and nobody else gets any.
+         */
+        delete: operations["ApiV1LimitsResourcesNameRemoved"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/me": {
         parameters: {
             query?: never;
@@ -2177,6 +2245,28 @@ export interface components {
             version: string;
         };
         /**
+         * AppliedResource
+         * @description What became of a resource that was applied.
+         */
+        AppliedResource: {
+            digest: string;
+            kind: string;
+            path: string;
+            unchanged: boolean;
+            version: string;
+        };
+        /**
+         * AppliedSchedule
+         * @description What became of a schedule that was applied.
+         */
+        AppliedSchedule: {
+            digest: string;
+            kind: string;
+            path: string;
+            unchanged: boolean;
+            version: string;
+        };
+        /**
          * Apply
          * @description Make playbooks, given as texts, the current ones of their paths; ``allow_unsound`` as for ``Begin``.
          */
@@ -2267,6 +2357,26 @@ export interface components {
             problems: unknown[];
         };
         /**
+         * BackfillCount
+         * @description How many times a backfill has; with ``more``, more than can be at once.
+         */
+        BackfillCount: {
+            count: number;
+            more: boolean;
+            since: string;
+            until: string;
+        };
+        /**
+         * BackfillGoing
+         * @description A backfill on its way.
+         */
+        BackfillGoing: {
+            count: number;
+            running: string[];
+            since: string;
+            until: string;
+        };
+        /**
          * Begin
          * @description Start an execution of a playbook, given as text, with the texts of what it may call.
          *
@@ -2284,6 +2394,8 @@ export interface components {
                 [key: string]: string;
             };
             playbook: string;
+            /** @default null */
+            priority: number | null;
             /** @default true */
             rest: boolean;
             /** @enum {unknown} */
@@ -3050,6 +3162,38 @@ export interface components {
             status: string;
         };
         /**
+         * LimitList
+         * @description The resources of a namespace, and the lines of all limits in which somebody is in or waits.
+         */
+        LimitList: {
+            items: components["schemas"]["LimitedResource"][];
+            lines: components["schemas"]["LineItem"][];
+            /** @default null */
+            next: string | null;
+        };
+        /**
+         * LimitedResource
+         * @description A resource: how much there is, how much is in use, and how many wait.
+         */
+        LimitedResource: {
+            digest: string;
+            name: string;
+            rate: components["schemas"]["ShownRate"] | null;
+            units: number | null;
+            used: number;
+            waiting: number;
+        };
+        /**
+         * LineItem
+         * @description How much of a limit is in use under one key, and how many wait for it.
+         */
+        LineItem: {
+            key: string;
+            limit: string;
+            used: number;
+            waiting: number;
+        };
+        /**
          * Lineage
          * @description The family of an execution.
          */
@@ -3319,6 +3463,15 @@ export interface components {
             what: string;
         };
         /**
+         * NominalTime
+         * @description A time at which a schedule is due, by its clocks; a note where those change.
+         */
+        NominalTime: {
+            nominal: string;
+            /** @default  */
+            note: string;
+        };
+        /**
          * NotificationItem
          * @description Something that was told, or is to be.
          */
@@ -3388,6 +3541,23 @@ export interface components {
             items: components["schemas"]["OfferedWord"][];
             /** @default null */
             next: string | null;
+        };
+        /**
+         * OnResources
+         * @description Do something with the server's resources: list, get, apply a text, remove (S15).
+         */
+        OnResources: {
+            act: string;
+            execution: string;
+            id: string;
+            /** @default  */
+            name: string;
+            /** @default true */
+            rest: boolean;
+            /** @default  */
+            text: string;
+            /** @enum {unknown} */
+            type: "resources";
         };
         /**
          * OnSchedules
@@ -3586,12 +3756,36 @@ export interface components {
             reason: string;
         };
         /**
+         * PermitItem
+         * @description Who is in, or waits; ``step`` where a step does and not the whole execution.
+         */
+        PermitItem: {
+            asked: string;
+            execution: string;
+            state: string;
+            step: string | null;
+            units: number;
+        };
+        /**
          * Pieces
          * @description Lists that become one, for an execution.
          */
         Pieces: {
             execution: string;
             pieces: components["schemas"]["Reference"][];
+        };
+        /**
+         * PlaceInLine
+         * @description Where somebody stands who waits for a limit: the first is number 1; ``holders`` are some of those who are in.
+         */
+        PlaceInLine: {
+            holders: string[];
+            key: string;
+            limit: string;
+            most: number | null;
+            position: number;
+            used: number;
+            waiting: number;
         };
         /**
          * PlacedProblem
@@ -3708,7 +3902,7 @@ export interface components {
          */
         ProblemDocument: {
             /** @enum {string} */
-            code: "bad-request" | "busy" | "cross-site" | "forbidden" | "host" | "internal" | "invalid-input" | "invalid-playbook" | "key-reused" | "method-not-allowed" | "no-credentials" | "no-lease" | "no-room" | "not-ended" | "not-found" | "refused" | "slow-body" | "stale" | "taken" | "too-large" | "too-many" | "unavailable" | "unknown-execution" | "unknown-parameter" | "unreadable";
+            code: "bad-request" | "busy" | "cross-site" | "forbidden" | "host" | "internal" | "invalid-input" | "invalid-playbook" | "key-reused" | "limit-reached" | "method-not-allowed" | "no-credentials" | "no-lease" | "no-room" | "not-ended" | "not-found" | "refused" | "slow-body" | "stale" | "taken" | "too-large" | "too-many" | "unavailable" | "unknown-execution" | "unknown-parameter" | "unreadable";
             detail: string;
             /** @default [] */
             errors: components["schemas"]["ProblemPlace"][];
@@ -3886,6 +4080,26 @@ export interface components {
             next: string | null;
         };
         /**
+         * ResourceLines
+         * @description A resource, with its lines.
+         */
+        ResourceLines: {
+            digest: string;
+            lines: components["schemas"]["WholeLine"][];
+            name: string;
+            rate: components["schemas"]["ShownRate"] | null;
+            units: number | null;
+            used: number;
+            waiting: number;
+        };
+        /**
+         * ResourceRemoved
+         * @description Which resource is known no more.
+         */
+        ResourceRemoved: {
+            removed: string;
+        };
+        /**
          * ResourceWaiter
          * @description A token that waits for a resource.
          */
@@ -3984,6 +4198,80 @@ export interface components {
             items: components["schemas"]["SavedView"][];
             /** @default null */
             next: string | null;
+        };
+        /**
+         * ScheduleItem
+         * @description A schedule that is kept: its text, what comes next, what runs, what was passed, what came of the last ones.
+         */
+        ScheduleItem: {
+            at: string | string[] | null;
+            catch_up_s: number;
+            cron: string | null;
+            digest: string;
+            due: string | null;
+            every_s: number | null;
+            execution: string;
+            filling: components["schemas"]["BackfillGoing"] | null;
+            jitter_s: number;
+            last: components["schemas"]["ScheduleOutcome"][];
+            name: string;
+            next: components["schemas"]["NominalTime"][];
+            overlap: string;
+            passed: {
+                [key: string]: number;
+            };
+            paused: boolean;
+            playbook: string;
+            queued: string[];
+            running: string[];
+            started: number;
+            timezone: string;
+            trouble: string | null;
+            version: string | number | null;
+            words: string;
+            workload: Record<string, never>;
+        };
+        /**
+         * ScheduleOutcome
+         * @description What came of a time.
+         */
+        ScheduleOutcome: {
+            ended: number | null;
+            execution: string;
+            nominal: string | null;
+            started: number;
+            status: string;
+        };
+        /**
+         * SchedulePage
+         * @description The schedules that are kept.
+         */
+        SchedulePage: {
+            items: components["schemas"]["ScheduleItem"][];
+            /** @default null */
+            next: string | null;
+        };
+        /**
+         * ScheduleRemoved
+         * @description Which schedule is kept no more.
+         */
+        ScheduleRemoved: {
+            removed: string;
+        };
+        /**
+         * ScheduleRun
+         * @description What was started.
+         */
+        ScheduleRun: {
+            execution: string;
+        };
+        /**
+         * ScheduleSteered
+         * @description What was done with a schedule.
+         */
+        ScheduleSteered: {
+            done: string;
+            name: string;
         };
         /**
          * SecretItem
@@ -4108,6 +4396,14 @@ export interface components {
             step: string;
         };
         /**
+         * ShownRate
+         * @description How often something may be begun.
+         */
+        ShownRate: {
+            count: number;
+            per_s: number;
+        };
+        /**
          * SignalBody
          * @description A signal: what it carries, and the key of whoever it is for.
          */
@@ -4171,6 +4467,8 @@ export interface components {
              */
             on_conflict: "existing" | "reject";
             playbook: string | components["schemas"]["Text"];
+            /** @default null */
+            priority: number | null;
             /** @default null */
             version: string | null;
             /** @default {} */
@@ -4317,6 +4615,13 @@ export interface components {
             waiting: components["schemas"]["WaitingToken"][];
         };
         /**
+         * TimesAhead
+         * @description The next times of a schedule.
+         */
+        TimesAhead: {
+            next: components["schemas"]["NominalTime"][];
+        };
+        /**
          * TokenItem
          * @description A token as it is shown: never its secret.
          */
@@ -4446,6 +4751,10 @@ export interface components {
             acts: components["schemas"]["OfferedAct"][];
             child: string;
             operands: components["schemas"]["ShownOperand"][];
+            /** @default  */
+            permit: string;
+            /** @default null */
+            queue: components["schemas"]["PlaceInLine"] | null;
             reason: string;
             rule: string;
             sentence: string;
@@ -4484,6 +4793,18 @@ export interface components {
             stopped: string | null;
             /** @default null */
             waiting_on: string | null;
+        };
+        /**
+         * WholeLine
+         * @description A line: the first of those who are in, and of those who wait, in order.
+         */
+        WholeLine: {
+            holders: components["schemas"]["PermitItem"][];
+            key: string;
+            limit: string;
+            queue: components["schemas"]["PermitItem"][];
+            used: number;
+            waiting: number;
         };
         /**
          * WholeRecord
@@ -4721,7 +5042,7 @@ export interface components {
                 "application/problem+json": components["schemas"]["ProblemDocument"];
             };
         };
-        /** @description `too-many`: Too many attempts */
+        /** @description `limit-reached`: A limit is reached; `too-many`: Too many attempts */
         Problem429: {
             headers: {
                 [name: string]: unknown;
@@ -6720,6 +7041,215 @@ export interface operations {
             507: components["responses"]["Problem507"];
         };
     };
+    ApiV1LimitsListed: {
+        parameters: {
+            query?: {
+                namespace?: string | null;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Request fulfilled, document follows */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["LimitList"];
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            405: components["responses"]["Problem405"];
+            408: components["responses"]["Problem408"];
+            409: components["responses"]["Problem409"];
+            412: components["responses"]["Problem412"];
+            413: components["responses"]["Problem413"];
+            421: components["responses"]["Problem421"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+            507: components["responses"]["Problem507"];
+        };
+    };
+    ApiV1LimitsLineLine: {
+        parameters: {
+            query: {
+                namespace?: string | null;
+                limit: string;
+                key?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Request fulfilled, document follows */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WholeLine"];
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            405: components["responses"]["Problem405"];
+            408: components["responses"]["Problem408"];
+            409: components["responses"]["Problem409"];
+            412: components["responses"]["Problem412"];
+            413: components["responses"]["Problem413"];
+            421: components["responses"]["Problem421"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+            507: components["responses"]["Problem507"];
+        };
+    };
+    ApiV1LimitsResourcesNameOne: {
+        parameters: {
+            query?: {
+                namespace?: string | null;
+            };
+            header?: never;
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Request fulfilled, document follows */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ResourceLines"];
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            405: components["responses"]["Problem405"];
+            408: components["responses"]["Problem408"];
+            409: components["responses"]["Problem409"];
+            412: components["responses"]["Problem412"];
+            413: components["responses"]["Problem413"];
+            421: components["responses"]["Problem421"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+            507: components["responses"]["Problem507"];
+        };
+    };
+    ApiV1LimitsResourcesNameReplaced: {
+        parameters: {
+            query?: {
+                namespace?: string | null;
+            };
+            header?: {
+                "If-Match"?: string | null;
+            };
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["PlaybookSource"];
+                "application/yaml": string;
+            };
+        };
+        responses: {
+            /** @description Request fulfilled, document follows */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AppliedResource"];
+                };
+            };
+            /** @description It was there already. */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AppliedResource"];
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            405: components["responses"]["Problem405"];
+            408: components["responses"]["Problem408"];
+            409: components["responses"]["Problem409"];
+            412: components["responses"]["Problem412"];
+            413: components["responses"]["Problem413"];
+            421: components["responses"]["Problem421"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+            507: components["responses"]["Problem507"];
+        };
+    };
+    ApiV1LimitsResourcesNameRemoved: {
+        parameters: {
+            query?: {
+                namespace?: string | null;
+            };
+            header?: never;
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Request fulfilled, document follows */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ResourceRemoved"];
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            405: components["responses"]["Problem405"];
+            408: components["responses"]["Problem408"];
+            409: components["responses"]["Problem409"];
+            412: components["responses"]["Problem412"];
+            413: components["responses"]["Problem413"];
+            421: components["responses"]["Problem421"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+            507: components["responses"]["Problem507"];
+        };
+    };
     ApiV1MeMe: {
         parameters: {
             query?: {
@@ -7700,7 +8230,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["Ask"] | components["schemas"]["Begin"] | components["schemas"]["ForkRequest"] | components["schemas"]["Move"] | components["schemas"]["Apply"] | components["schemas"]["Remove"] | components["schemas"]["Look"] | components["schemas"]["OnSchedules"];
+                "application/json": components["schemas"]["Ask"] | components["schemas"]["Begin"] | components["schemas"]["ForkRequest"] | components["schemas"]["Move"] | components["schemas"]["Apply"] | components["schemas"]["Remove"] | components["schemas"]["Look"] | components["schemas"]["OnSchedules"] | components["schemas"]["OnResources"];
             };
         };
         responses: {
@@ -7821,9 +8351,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        [key: string]: unknown;
-                    };
+                    "application/json": components["schemas"]["SchedulePage"];
                 };
             };
             400: components["responses"]["Problem400"];
@@ -7864,9 +8392,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        [key: string]: unknown;
-                    };
+                    "application/json": components["schemas"]["TimesAhead"];
                 };
             };
             400: components["responses"]["Problem400"];
@@ -7905,9 +8431,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        [key: string]: unknown;
-                    };
+                    "application/json": components["schemas"]["ScheduleItem"];
                 };
             };
             400: components["responses"]["Problem400"];
@@ -7940,7 +8464,12 @@ export interface operations {
             };
             cookie?: never;
         };
-        requestBody?: never;
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["PlaybookSource"];
+                "application/yaml": string;
+            };
+        };
         responses: {
             /** @description Request fulfilled, document follows */
             200: {
@@ -7948,9 +8477,16 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        [key: string]: unknown;
-                    };
+                    "application/json": components["schemas"]["AppliedSchedule"];
+                };
+            };
+            /** @description It was there already. */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AppliedSchedule"];
                 };
             };
             400: components["responses"]["Problem400"];
@@ -7989,9 +8525,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        [key: string]: unknown;
-                    };
+                    "application/json": components["schemas"]["ScheduleRemoved"];
                 };
             };
             400: components["responses"]["Problem400"];
@@ -8035,9 +8569,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        [key: string]: unknown;
-                    };
+                    "application/json": components["schemas"]["BackfillCount"];
                 };
             };
             400: components["responses"]["Problem400"];
@@ -8080,9 +8612,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        [key: string]: unknown;
-                    };
+                    "application/json": components["schemas"]["ScheduleSteered"];
                 };
             };
             400: components["responses"]["Problem400"];
@@ -8121,9 +8651,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        [key: string]: unknown;
-                    };
+                    "application/json": components["schemas"]["ScheduleSteered"];
                 };
             };
             400: components["responses"]["Problem400"];
@@ -8164,9 +8692,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        [key: string]: unknown;
-                    };
+                    "application/json": components["schemas"]["ScheduleRun"];
                 };
             };
             400: components["responses"]["Problem400"];

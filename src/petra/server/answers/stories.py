@@ -25,6 +25,18 @@ class OfferedAct(Shape, frozen=True):
     path: str
 
 
+class PlaceInLine(Shape, frozen=True):
+    """Where somebody stands who waits for a limit: the first is number 1; ``holders`` are some of those who are in."""
+
+    limit: str
+    key: str
+    position: int
+    waiting: int
+    used: int
+    most: int | None
+    holders: list[str]
+
+
 class WaitingToken(Shape, frozen=True):
     """A token that waits: where, for what, why, and what would unblock it."""
 
@@ -36,6 +48,8 @@ class WaitingToken(Shape, frozen=True):
     operands: list[ShownOperand]
     unblocked_by: str
     child: str
+    permit: str = ""
+    queue: PlaceInLine | None = None
     acts: list[OfferedAct] = msgspec.field(default_factory=list)
 
 

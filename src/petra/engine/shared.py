@@ -1,0 +1,103 @@
+"""The server's resources: how much there is of each, as it was applied last (S15).
+
+Rule 1: the catalogue has their texts, one of each name in a namespace; whoever lets executions in reads the current one.
+Rule 2: which namespaces have a quota is known in memory, so that a start costs nothing where there is none. Other engines
+hear of a change by a notice, and look now and then.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import msgspec
+
+from petra.clock import Clock
+from petra.engine.documents import QUOTAS, RESOURCES, Documents, shelved
+from petra.engine.lines import Allowance
+from petra.kernel import commands as c
+from petra.kernel.permit_state import QUOTA
+from petra.playbook.documents import read_document
+from petra.playbook.shared import EXECUTIONS, SharedResource
+from petra.store.base import Store
+from petra.store.rows import Batch, LineName, PlaybookRow
+
+CONFIGURED: Final = "resources"
+"""The notice that there is more or less of something."""
+RESOURCES_MAX: Final = 1_000
+_KEPT: Final = 1_000
+
+
+class SharedResources:
+    """What there is, as the store says."""
+
+    def __init__(self, store: Store, clock: Clock) -> None:
+        self._store = store
+        self._documents = Documents(store, clock)
+        self._read: dict[str, SharedResource] = {}
+        self.quotas: frozenset[str] = frozenset()
+        """The namespaces that have a quota."""
+
+    async def look(self) -> None:
+        """Find out which namespaces have a quota."""
+        found: set[str] = set()
+        after = ""
+        while page := await self._store.playbooks(
+            after=after, limit=RESOURCES_MAX, namespace=QUOTAS
+        ):
+            found.update(row.path for row in page)
+            after = page[-1].path
+        self.quotas = frozenset(found)
+
+    async def find(self, name: str, namespace: str) -> SharedResource | None:
+        """Return a resource, or None."""
+        row = await self._documents.current(name, namespace, RESOURCES)
+        return self.parsed(row) if row is not None else None
+
+    async def listed(self, namespace: str) -> list[SharedResource]:
+        """Return the resources of a namespace, by name."""
+        shelf = shelved("", namespace, RESOURCES).shelf
+        rows = await self._store.playbooks(limit=RESOURCES_MAX, namespace=shelf)
+        found = [self.parsed(row) for row in rows]
+        quota = await self.find(EXECUTIONS, namespace)
+        return sorted(found if quota is None else [quota, *found], key=lambda one: one.name)
+
+    def parsed(self, row: PlaybookRow) -> SharedResource:
+        """Read a text that is kept; it was checked when it came in."""
+        known = self._read.get(row.digest)
+        if known is None:
+            made = read_document(row.source.decode(), row.path).checked()
+            assert isinstance(made, SharedResource), "it stands on the shelf of resources"
+            if len(self._read) >= _KEPT:
+                self._read.clear()
+            known = self._read[row.digest] = made
+        return known
+
+    async def allowed(self, line: LineName) -> Allowance | None:
+        """Return what the server allows in a line; None where nobody has said so, and nobody need."""
+        kind, _, name = line.limit.partition(" ")
+        if kind not in ("resource", "quota"):
+            return Allowance()
+        found = await self.find(name, line.namespace)
+        if found is not None:
+            return Allowance(found.units, found.rate)
+        return Allowance() if line.limit == QUOTA else None
+
+    def with_quota(self, command: c.AnyCommand) -> c.AnyCommand:
+        """Say in a start whether its namespace has a quota: for what is no sub-playbook, and keeps no schedule."""
+        if not isinstance(command, c.Start) or command.parent or command.keeps is not None:
+            return command
+        if command.namespace not in self.quotas:
+            return command
+        return msgspec.structs.replace(command, quota=True)
+
+    # Changing
+
+    async def remove(self, name: str, namespace: str) -> bool:
+        """Let a resource be known no more; whether it was."""
+        place = shelved(name, namespace, RESOURCES)
+        return bool(await self._store.archive(place.path, place.shelf))
+
+    async def tell(self) -> None:
+        """Let every engine know that something has changed."""
+        await self.look()
+        await self._store.commit(Batch(notices=(CONFIGURED,)))
