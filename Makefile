@@ -31,9 +31,12 @@ ui: $(UI) ## build the web UI, without a node on the machine if there is none
 demo: $(READY) $(UI) ## set everything up, then show the tour playbook
 	@$(BIN)/python scripts/demo.py
 
+# a third of the slow tests waits for other processes: one more than there are cores keeps all of them busy
+JOBS ?= $(shell expr $$(nproc 2>/dev/null || echo 2) + 1)
+
 test: $(READY) $(UI) ## set everything up and run all tests
 	$(BIN)/lint-imports --no-cache
-	$(BIN)/pytest -n 2 --dist worksteal -q
+	$(BIN)/pytest -n $(JOBS) --dist worksteal -q
 
 OTHER := .venv-other
 INTO_OTHER := $(OTHER)/bin/pip install --quiet --disable-pip-version-check
@@ -73,8 +76,9 @@ format: $(READY) ## format and fix what can be fixed
 # tests that take minutes each are no hangs here
 SOAK := $(BIN)/pytest -n 2 --dist worksteal -q -o faulthandler_timeout=0
 
-soak: $(READY) ## 20,000 random paths, 20,000 nested fan-outs, 6,000 ordeals, every change of every key, both fates of a disk
+soak: $(READY) ## 20,000 random paths, 2,000 decided again, 20,000 nested fan-outs, 6,000 ordeals, every change of every key, both fates of a disk
 	PETRA_PATHS=20000 $(SOAK) tests/kernel/test_on_net.py -k random
+	PETRA_PATHS=2000 $(SOAK) tests/kernel/test_redecide.py -k random
 	PETRA_NESTED=20000 $(SOAK) tests/kernel/test_oracle.py -k nested_fan_outs
 	PETRA_ORDEALS=6000 $(SOAK) tests/faults/test_ordeals.py
 	PETRA_KEYS=1000000 $(SOAK) tests/playbook/test_every_key.py tests/testing/test_every_key.py

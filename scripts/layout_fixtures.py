@@ -28,6 +28,21 @@ INTO = ROOT / "tests/store/layouts"
 COMMITS = {2: "972f62e", 3: "8c31910", 5: "2748979", 7: "8cf6c05", 8: "42f08bf"}
 """The last commit on main of each layout that was there: 1 is older than the engine, 4 and 6 came together with the next."""
 
+
+def then(step: str, tool: str, result: str) -> str:
+    """Write a playbook that goes on after a step, with that result."""
+    return f"""
+executor: {{spec: {{output: "{{{{ after }}}}"}}}}
+workflow:
+  - step: {step}
+    tool: {tool}
+    next: {{arcs: [{{step: after}}]}}
+  - step: after
+    tool: {{kind: python, code: "result = '{result}'"}}
+"""
+
+
+OPENED = "{kind: wait, any_of: [{as: opened, signal: {name: open}}]}"
 BOOKS = {
     "done": """
 executor: {spec: {output: {squares: "{{ square }}"}}}
@@ -36,24 +51,9 @@ workflow:
     loop: {in: "{{ [1, 2, 3] }}", iterator: n, spec: {mode: parallel}}
     tool: {kind: python, args: {n: "{{ iter.n }}"}, code: "result = n * n"}
 """,
-    "asks": """
-executor: {spec: {output: "{{ after }}"}}
-workflow:
-  - step: approve
-    tool: {kind: human, title: Go on?}
-    next: {arcs: [{step: after}]}
-  - step: after
-    tool: {kind: python, code: "result = 'approved'"}
-""",
-    "hears": """
-executor: {spec: {output: "{{ after }}"}}
-workflow:
-  - step: gate
-    tool: {kind: wait, any_of: [{as: opened, signal: {name: open}}]}
-    next: {arcs: [{step: after}]}
-  - step: after
-    tool: {kind: python, code: "result = 'heard'"}
-""",
+    "asks": then("approve", "{kind: human, title: Go on?}", "approved"),
+    "hears": then("gate", OPENED, "heard"),
+    "child": then("gate", OPENED, "from the child"),
     "late": """
 executor: {spec: {output: "{{ gate.which }}"}}
 workflow:
@@ -72,15 +72,6 @@ workflow:
             pathlib.Path(marker).touch()
             time.sleep(3600)
         result = "done again"
-""",
-    "child": """
-executor: {spec: {output: "{{ after }}"}}
-workflow:
-  - step: gate
-    tool: {kind: wait, any_of: [{as: opened, signal: {name: open}}]}
-    next: {arcs: [{step: after}]}
-  - step: after
-    tool: {kind: python, code: "result = 'from the child'"}
 """,
     "parent": """
 executor: {spec: {output: "{{ call }}"}}

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import atexit
 import gc
 import json
+import re
 import sys
 from collections import Counter
 from collections.abc import Generator
@@ -12,6 +14,7 @@ from pathlib import Path
 import pytest
 from _pytest.assertion.rewrite import AssertionRewritingHook
 from hypothesis import settings
+from support import in_memory
 from support.patience import LIMIT, limited
 from support.postgres import cluster, new_database
 from thoroughness import few
@@ -19,6 +22,8 @@ from thoroughness import few
 __all__ = ["cluster", "new_database"]  # one PostgreSQL for all tests of a process
 
 ROOT = Path(__file__).parents[1]
+
+in_memory.settle()
 
 # Time is measured by the benchmarks: a busy machine fails no test.
 settings.register_profile("untimed", deadline=None, max_examples=few(settings().max_examples))
@@ -37,6 +42,19 @@ for finder in sys.meta_path:
 SLOW_FOLDERS = ("tests/hostile/", "tests/faults/")
 
 
+_ALL_SLOW = re.compile(r"^pytestmark = .*\bpytest\.mark\.slow\b", re.MULTILINE)
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Import no file of which nothing would be run: a third of what ``make check`` imports is for slow tests alone."""
+    if config.option.markexpr != "not slow" or collection_path.suffix != ".py":
+        return None
+    name = collection_path.relative_to(ROOT).as_posix()
+    return (
+        name.startswith(SLOW_FOLDERS) or bool(_ALL_SLOW.search(collection_path.read_text()))
+    ) or None
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if item.nodeid.startswith(SLOW_FOLDERS):
@@ -52,10 +70,7 @@ def pytest_collection() -> Generator[None, object, object]:
     finally:
         gc.freeze()
         gc.enable()
-
-
-def pytest_unconfigure() -> None:
-    gc.unfreeze()
+        atexit.register(gc.unfreeze)  # for those who look at the very end whether anything is left
 
 
 def _limit(item: pytest.Item) -> float:

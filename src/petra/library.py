@@ -12,9 +12,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final, NamedTuple
+
+from msgspec import Struct, field
 
 from petra.errors import UsageError
 from petra.playbook import Playbook, Reading
@@ -125,8 +126,7 @@ def beside(file: Path, shelves: Sequence[Path] = ()) -> Library:
     return Library(file.parent, shelves=shelves)
 
 
-@dataclass(frozen=True, slots=True)
-class Gathered:
+class Gathered(Struct, frozen=True):
     """A playbook's place, and what it and those may call, by place: seen from its folder."""
 
     place: str = ""

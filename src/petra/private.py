@@ -10,10 +10,12 @@ to their owner.
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import logging
 import os
 import pwd
 import stat
+from collections.abc import Callable
 from pathlib import Path
 
 from petra.errors import UsageError
@@ -56,6 +58,19 @@ def open_file(path: Path | str, flags: int) -> int:
 def make_file(path: Path) -> None:
     """Make an empty file that only we can read; one that is there keeps its content."""
     os.close(open_file(path, os.O_RDWR))
+
+
+def kept(path: Path, make: Callable[[], bytes]) -> bytes:
+    """Return what a file holds; an empty one gets what ``make`` returns, once, whoever else comes meanwhile."""
+    with os.fdopen(open_file(path, os.O_RDWR), "r+b") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)  # until it is closed
+        content = file.read()
+        if not content:
+            content = make()
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())  # what it opens may outlast a power cut
+    return content
 
 
 def append(path: Path, body: bytes) -> None:

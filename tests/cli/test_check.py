@@ -9,6 +9,7 @@ import tempfile
 from pathlib import Path
 
 import pytest
+from cli.conftest import Command
 from click.testing import CliRunner, Result
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -203,3 +204,16 @@ def test_a_terminal_of_80_columns_shows_the_golden_text() -> None:
 def test_colour_is_for_terminals_that_want_it() -> None:
     assert "\x1b[" in terminal(GOLDEN / "bad.yaml", folder=GOLDEN, colour=True)
     assert "\x1b[" not in terminal(GOLDEN / "bad.yaml", folder=GOLDEN, colour=False)
+
+
+def test_the_channels_of_a_server_are_checked_like_playbooks(command: Command) -> None:
+    head = "apiVersion: petra/v1\nkind: Notify\n"
+    hook = "channels: {hook: {kind: webhook, url: 'https://h.example/in'}}\n"
+    Path("notify.yaml").write_text(f"{head}{hook}rules: [{{on: [failed], to: [hok]}}]\n")
+    found = command("check", "notify.yaml")
+    assert found.exit_code == 1
+    assert (
+        "notify.yaml:4:8: rule 1: there is no channel 'hok'; did you mean 'hook'?" in found.output
+    )
+    Path("notify.yaml").write_text(f"{head}{hook}rules: [{{on: [failed], to: [hook]}}]\n")
+    assert command("check", "notify.yaml").exit_code == 0

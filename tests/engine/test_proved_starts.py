@@ -23,7 +23,7 @@ from petra.errors import UsageError
 from petra.kernel import Program
 from petra.kernel import events as e
 from petra.net.proof import Proof
-from petra.playbook import Playbook, Reading, to_yaml
+from petra.playbook import Playbook, to_yaml
 from petra.store.memory import MemoryStore
 from petra.store.rows import ExecutionFilter
 
@@ -145,9 +145,9 @@ def test_starts_of_one_definition_share_a_proof_that_is_made_beside_the_loop(
 ) -> None:
     made: list[threading.Thread] = []
 
-    def prove(reading: Reading) -> Proof:
+    def prove(book: Playbook) -> Proof:
         made.append(threading.current_thread())
-        return Proof("sound", (), len(reading.checked().workflow))
+        return Proof("sound", (), len(book.workflow))
 
     monkeypatch.setattr(proofs, "prove", prove)
 
@@ -168,7 +168,7 @@ def test_starts_of_one_definition_share_a_proof_that_is_made_beside_the_loop(
 def test_what_is_not_decided_keeps_nobody_from_starting_and_is_said(
     *, breaks: bool, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    def prove(_reading: Reading) -> Proof:
+    def prove(_book: Playbook) -> Proof:
         if breaks:
             raise RecursionError
         return Proof("undecided", (), 9, note="no violation up to 9 markings; the rest is open")
@@ -208,10 +208,10 @@ def test_a_cancel_does_not_overtake_the_start_of_a_child_that_is_being_proved(
 ) -> None:
     asked, go_on = threading.Event(), threading.Event()
 
-    def prove(reading: Reading) -> Proof:
-        if reading.checked().metadata.name == "child":
+    def prove(book: Playbook) -> Proof:
+        if book.metadata.name == "child":
             asked.set()
-            assert go_on.wait(60)
+            assert go_on.wait(300)
         return Proof("sound", (), 1)
 
     child = playbook("  - {step: long, tool: {kind: wait, signal: {name: never}}}\n", "child")
@@ -220,7 +220,7 @@ def test_a_cancel_does_not_overtake_the_start_of_a_child_that_is_being_proved(
         await found.apply(child, allow_unsound=True)  # so it is not proved yet
         monkeypatch.setattr(proofs, "prove", prove)
         await found.start(playbook(CALLS, "parent"), execution="x")
-        await asyncio.to_thread(asked.wait, 60)
+        assert await asyncio.to_thread(asked.wait, 300)
         await found.cancel("x")
         go_on.set()
         await found.rest("x", lambda now: now.status in OVER)

@@ -12,6 +12,7 @@ import pytest
 from engine_support import playbook, until
 from support.clocks import FakeClock
 
+from petra.calendar import instant
 from petra.desk import Desk, owner
 from petra.desk.schedules import Schedules
 from petra.desk.timetables import UnknownScheduleError
@@ -110,6 +111,7 @@ async def test_a_schedule_that_is_applied_starts_its_playbook_when_it_is_due() -
         (shown,) = await schedules.listed(WHO)
         assert shown["next"][0]["nominal"] == "2026-01-01T04:00:00+00:00"
         assert [one["status"] for one in shown["last"]] == ["completed"] * 3
+        assert all(instant(one[when], "") for one in shown["last"] for when in ("started", "ended"))
         assert shown["words"] == "At the start of every hour"
 
 

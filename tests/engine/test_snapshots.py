@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from pathlib import Path
+from typing import TypeVar
 
 import pytest
 from engine_support import local, playbook
 
+from petra.desk import moments
+from petra.desk.moments import Moments
 from petra.engine import cache
 from petra.engine.cache import Cache, Entry
-from petra.engine.codec import from_row
+from petra.engine.codec import DamagedError, event_of, from_row
 from petra.kernel import commands as c
 from petra.kernel import replay
 from petra.playbook import Playbook
@@ -20,11 +24,13 @@ from petra.store.rows import Batch, Change, RecordRow, Snapshot
 from petra.store.sqlite import SqliteStore
 
 EVERY = 40
+T = TypeVar("T")
 
 
 @pytest.fixture(autouse=True)
 def _often(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(cache, "SNAPSHOT_EVERY", EVERY)
+    monkeypatch.setattr(moments, "SNAPSHOT_EVERY", EVERY)
 
 
 def rounds(count: int) -> Playbook:
@@ -165,5 +171,41 @@ def test_a_snapshot_is_never_ahead_of_its_change() -> None:
         assert len(seen) > 2
         assert all(version == change for version, change in seen)
         await _both_ways(store, "e1")
+
+    asyncio.run(scenario())
+
+
+@pytest.mark.parametrize("share", [0.1, 0.5, 0.9])
+def test_a_moment_costs_what_came_since_the_snapshot_before_it(share: float) -> None:
+    async def scenario() -> None:
+        store = CountingStore(clock=lambda: 0.0)
+        async with local(store) as petra:
+            await petra.run(rounds(30), execution="e1")
+        rows = await store.read("e1")
+        seq = int(len(rows) * share)
+        before = await store.snapshot("e1", upto=seq - 1)
+        store.records_read = 0
+        then = await Moments(store, Cache(store), _aside).at("e1", seq)
+        assert then.entry.state == replay("e1", [from_row(row) for row in rows[:seq]])
+        assert store.records_read == seq - (before.version if before is not None else 0) + 1
+        assert store.records_read <= 2 * EVERY + 1
+
+    asyncio.run(scenario())
+
+
+async def _aside(work: Callable[[], T]) -> T:
+    return work()
+
+
+def test_an_event_is_the_same_without_its_receipt() -> None:
+    async def scenario() -> None:
+        store = MemoryStore(clock=lambda: 0.0)
+        async with local(store) as petra:
+            await petra.run(rounds(2), execution="e1")
+        rows = await store.read("e1")
+        assert [event_of(row) for row in rows] == [from_row(row).event for row in rows]
+        damaged = RecordRow(7, "step.done", 0.0, b"", b"", b'[{"type": "no.such"}, 1]')
+        with pytest.raises(DamagedError, match="record 7"):
+            event_of(damaged)
 
     asyncio.run(scenario())

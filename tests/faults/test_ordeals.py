@@ -17,7 +17,7 @@ from ordeal.tally import Tally
 from thoroughness import FROM
 
 BLOCK = 50
-FAST, ALL = 100, int(os.environ.get("PETRA_ORDEALS", "400"))
+FAST, ALL = 100, int(os.environ.get("PETRA_ORDEALS", "150"))
 
 Record = Callable[[str, object], None]
 

@@ -227,9 +227,13 @@ CONCENTRATED: dict[Plant, Callable[[Plan], None]] = {
 
 
 KNOWN: dict[Plant, int] = {
-    _the_heart_does_not_beat: 132, _a_report_is_sent_once: 101, _texts_are_normalised: 81,
-    _a_silent_worker_keeps_its_leases: 34, _a_store_that_refused_counts_as_one_that_stored: 29,
-    _recovery_forgets_what_it_could_not_do: 22,
+    _the_heart_does_not_beat: 132, _texts_are_normalised: 81, _a_silent_worker_keeps_its_leases: 34,
+    _a_store_that_refused_counts_as_one_that_stored: 29, _recovery_forgets_what_it_could_not_do: 22,
+    _every_engine_believes_that_the_last_one_closed_in_order: 18, _an_old_delivery_is_taken: 11,
+    _a_list_that_is_cut_loses_its_end: 11, _assignments_are_made_from_what_is_not_durable: 9,
+    _children_are_never_told: 6, _a_close_forgets_what_workers_have: 6, _a_close_forgets_what_has_arrived: 6,
+    _what_a_decision_makes_is_not_stored: 5, _a_reference_is_taken_for_its_value: 5, _half_a_frame_is_forgotten: 5,
+    _a_report_is_sent_once: 5, _the_same_batch_is_stored_twice: 3, _recovery_finds_nothing: 3,
 }  # fmt: skip
 """Seeds that caught a bug late: they are tried first, and the others if they no longer do."""
 

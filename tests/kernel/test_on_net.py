@@ -190,7 +190,7 @@ def test_every_log_of_an_ordeal_is_a_run_of_its_net_and_is_decided_again() -> No
             assert made.bad is None, (seed, execution)
 
 
-PATHS = int(os.environ.get("PETRA_PATHS", "400"))
+PATHS = int(os.environ.get("PETRA_PATHS", "250"))
 SHARDS = 20
 ODD = (
     16,  # a join that no arc can reach closes a group of which every branch has ended

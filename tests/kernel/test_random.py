@@ -11,8 +11,8 @@ from thoroughness import few, seeds
 
 from petra.net import compile as compile_net
 
-PATHS = int(os.environ.get("PETRA_PATHS", "600"))
-SHARDS = 20
+PATHS = int(os.environ.get("PETRA_PATHS", "200"))
+SHARDS = 10
 BEYOND = 400
 """``test_on_net`` walks the first ones, and checks them as it is done here."""
 
@@ -36,7 +36,7 @@ def test_the_same_seed_gives_the_same_log() -> None:
 @pytest.mark.slow
 @pytest.mark.spec("S2", "S19")
 def test_every_firing_of_a_random_log_is_a_firing_of_the_analysed_net() -> None:
-    for seed in range(100):
+    for seed in range(50):
         _, simulation, _ = walk(seed)
         for execution in simulation.executions.values():
             compiled = compile_net(execution.program.playbook)

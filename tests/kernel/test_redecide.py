@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from functools import cache
 
@@ -26,6 +27,8 @@ from petra.testing.session import Verdict, cases_of, suite_files
 from petra.testing.simulation import Execution
 
 pytestmark = pytest.mark.spec("S17")
+
+PATHS = int(os.environ.get("PETRA_PATHS", "100"))
 
 BOOK = """
 - step: fan
@@ -89,7 +92,7 @@ def test_examples_come_out_the_same(only: str) -> None:
 
 @pytest.mark.parametrize(
     "seeds",
-    [range(few(12)), pytest.param(range(12, 200), marks=pytest.mark.slow)],
+    [range(few(12)), pytest.param(range(12, PATHS), marks=pytest.mark.slow)],
     ids=["few", "many"],
 )
 def test_every_decision_of_a_random_path_is_made_again(seeds: range) -> None:

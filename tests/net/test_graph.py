@@ -4,13 +4,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support.examples import EXAMPLES, example_playbooks
 
 from petra.net.compile import compile as compiled_net
 from petra.net.graph import net_graph, steps_graph
 from petra.playbook import read
 
-EXAMPLES = sorted((Path(__file__).parents[2] / "examples").glob("*.yaml"))
-PLAYBOOKS = [path for path in EXAMPLES if not path.name.endswith(".test.yaml")]
+PLAYBOOKS = [path for path in example_playbooks() if path.parent == EXAMPLES]
 
 
 def _outside(node: dict[str, Any], point: list[float]) -> bool:

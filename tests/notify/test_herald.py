@@ -177,6 +177,7 @@ def test_stuck_is_told_once_and_recovered_when_it_goes_on() -> None:
     asyncio.run(main())
 
 
+@pytest.mark.spec("S14")
 def test_people_are_told_of_their_work_items_each_by_themselves_and_reminded() -> None:
     book = notified("[{on: [offered, reminder], to: [mail]}]", ASKS, workload="{sum: 7}")
     mail = ChannelSpec(

@@ -10,6 +10,7 @@ from typing import Any
 import msgspec
 import pytest
 import yaml
+from support.examples import example_documents, example_playbooks
 
 from petra.expr import Profile, compile_template
 from petra.folder_files import FolderFiles
@@ -22,8 +23,8 @@ from petra.playbook.write import to_plain
 
 ROOT = Path(__file__).parents[2]
 CORPUS = Path(__file__).parent / "corpus"
-TESTS = sorted((ROOT / "examples").rglob("*.test.yaml"))
-EXAMPLES = sorted(set((ROOT / "examples").rglob("*.yaml")) - set(TESTS))
+TESTS = example_documents("test")
+EXAMPLES = example_playbooks()
 CANONICAL = sorted(CORPUS.glob("canonical_*.yaml"))
 RENAMED = sorted(CORPUS.glob("renamed_*.yaml"))
 LEGACY = sorted(CORPUS.glob("legacy_*.yaml"))

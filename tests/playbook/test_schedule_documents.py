@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
+from support.examples import example_documents, example_playbooks
 
 from petra.playbook import read
 from petra.playbook.documents import kind_in, read_document
@@ -77,3 +80,11 @@ def test_the_schema_has_every_key() -> None:
         "jitter_s",
     }
     assert schema["required"] == ["apiVersion", "kind", "metadata", "playbook"]
+
+
+@pytest.mark.spec("S24")
+@pytest.mark.parametrize("path", example_documents("schedule"), ids=lambda path: path.name)
+def test_an_example_of_a_schedule_starts_an_example(path: Path) -> None:
+    schedule = read_document(path.read_text(), path.name).checked()
+    assert isinstance(schedule, Schedule)
+    assert schedule.playbook in {one.stem for one in example_playbooks()}

@@ -7,15 +7,16 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 import httpx2
 import pytest
 from server.conforming import conforming
+from support import forks
 from support.processes import ending
 
 PETRA = str(Path(sys.executable).parent / "petra")
@@ -45,23 +46,30 @@ class Served:
 
 
 @contextmanager
-def serve(home: Path, *more: str, stderr: IO[bytes] | None = None) -> Iterator[Served]:
-    """Start a server; whatever becomes of the test, it is gone afterwards."""
-    process = subprocess.Popen(
-        [PETRA, "serve", "--home", str(home), "--port", "0", "-o", "json", *more],
-        stdout=subprocess.PIPE,
-        stderr=stderr,
-        text=True,
-        env={**os.environ, "NO_COLOR": "1"},
-    )
+def serve(
+    home: Path, *more: str, stderr: IO[bytes] | None = None, anew: bool = False
+) -> Iterator[Served]:
+    """Start a server, by a start of Python or by a fork; whatever becomes of the test, it is gone afterwards."""
+    words = ("serve", "--home", str(home), "--port", "0", "-o", "json", *more)
+    process = launch(*words, stdout=subprocess.PIPE, stderr=stderr, anew=anew)
     with ending(process):
         assert process.stdout is not None
         yield Served(home, process, json.loads(process.stdout.readline()))
 
 
+def launch(
+    *words: str, anew: bool = False, env: Mapping[str, str] | None = None, **more: Any
+) -> subprocess.Popen[str]:
+    """Start ``petra`` and leave it running."""
+    surroundings = {**os.environ, "NO_COLOR": "1", **(env or {})}
+    if anew:
+        return subprocess.Popen([PETRA, *words], text=True, env=surroundings, **more)
+    return forks.SERVER.start(*words, env=surroundings, **more)
+
+
 @pytest.fixture(scope="session")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
-    with serve(tmp_path_factory.mktemp("served") / ".petra") as served:
+    with serve(tmp_path_factory.mktemp("served") / ".petra", anew=True) as served:
         yield served
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import cache
 from pathlib import Path
 
 import httpx2
@@ -20,12 +21,17 @@ ROLES = (*POWERS, GROUP)
 EACH_ROLE = [
     role if role == "viewer" else pytest.param(role, marks=pytest.mark.slow) for role in ROLES
 ]
-CALLS = [call for call in calls() if call.path.startswith("/api/v1")]
 FILLED = {
     "item": "none", "act": "comment", "seq": "1", "digest": "none", "path": "none", "token": "none",
     "session": "none", "name": "none", "step": "none", "group": "none", "n": "1", "owner": "none",
     "key": "none", "ref": "none", "operation": "none", "notification": "none",
 }  # fmt: skip
+
+
+@cache
+def api_calls() -> list[Call]:
+    """Return the calls of the API; an application is built to know them."""
+    return [call for call in calls() if call.path.startswith("/api/v1")]
 
 
 def asked(client: httpx2.Client, call: Call, execution: str, space: str = "") -> tuple[int, str]:
@@ -49,8 +55,10 @@ def is_about_one(call: Call) -> bool:
 
 def test_every_call_says_what_it_needs() -> None:
     assert [call for call in calls() if call.need is None] == []
-    assert len(CALLS) > 40
-    open_to_all = {(call.method, call.path) for call in CALLS if call.need and not call.need.known}
+    assert len(api_calls()) > 40
+    open_to_all = {
+        (call.method, call.path) for call in api_calls() if call.need and not call.need.known
+    }
     assert open_to_all == {("POST", "/api/v1/session")}
 
 
@@ -62,7 +70,7 @@ def test_the_page_is_as_the_table_is(root: Path) -> None:
 def test_nobody_gets_in_without_being_known(server: Served, api: httpx2.Client) -> None:
     execution = started(api, WAITS)["id"]
     with httpx2.Client(base_url=f"{server.url}/api/v1", timeout=60) as stranger:
-        for call in CALLS:
+        for call in api_calls():
             assert call.need is not None
             if call.need.known:
                 assert asked(stranger, call, execution) == (401, "no-credentials"), call
@@ -73,7 +81,7 @@ def test_a_role_may_call_what_the_table_says(server: Served, api: httpx2.Client,
     execution = started(api, WAITS)["id"]
     sees = May.SEE in POWERS.get(role, frozenset())
     with acting_as(server, api, user(api, f"{role}@default")) as somebody:
-        for call in CALLS:
+        for call in api_calls():
             status, code = asked(somebody, call, execution)
             if is_about_one(call) and not sees:
                 assert (status, code) == (404, "unknown-execution"), call
@@ -90,7 +98,7 @@ def test_a_role_in_another_namespace_is_none_here(
 ) -> None:
     execution = started(api, WAITS)["id"]
     with acting_as(server, api, user(api, f"{role}@elsewhere")) as somebody:
-        for call in CALLS:
+        for call in api_calls():
             assert call.need is not None
             status, code = asked(somebody, call, execution)
             if is_about_one(call):
@@ -117,7 +125,7 @@ def test_a_role_holds_in_the_namespace_that_it_was_granted_in(
     execution = started(api, WAITS, namespace=space)["id"]
     sees = May.SEE in POWERS.get(role, frozenset())
     with acting_as(server, api, user(api, f"{role}@{space}")) as somebody:
-        for call in CALLS:
+        for call in api_calls():
             status, code = asked(somebody, call, execution, space)
             if is_about_one(call) and not sees:
                 assert (status, code) == (404, "unknown-execution"), call
@@ -125,7 +133,7 @@ def test_a_role_holds_in_the_namespace_that_it_was_granted_in(
                 assert (status in (401, 403)) != may(call, role), (call, code)
                 assert code not in ("unknown-execution", "internal"), call
     with acting_as(server, api, user(api, f"{role}@default")) as somebody:
-        for call in CALLS:
+        for call in api_calls():
             if is_about_one(call):
                 assert asked(somebody, call, execution) == (404, "unknown-execution"), call
             elif call.spaced:
@@ -135,7 +143,7 @@ def test_a_role_holds_in_the_namespace_that_it_was_granted_in(
 def test_who_administers_everything_may_call_everything(server: Served, api: httpx2.Client) -> None:
     execution = started(api, WAITS)["id"]
     with acting_as(server, api, user(api, "admin@*")) as chief:
-        for call in CALLS:
+        for call in api_calls():
             assert call.need is not None
             status, code = asked(chief, call, execution)
             if May.WORK in call.need.one_of:

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from server.conftest import PETRA, serve
+from server.conftest import launch, serve
 from server.test_workers import LONG, begun, ended, heard
 
 pytestmark = [pytest.mark.slow, pytest.mark.spec("S22")]
@@ -28,9 +28,9 @@ def test_a_run_goes_on_at_its_worker_when_its_server_is_gone_and_another_takes_o
     with serve(tmp_path / "a", *store) as one, serve(tmp_path / "b", *store) as other:
         with one.client() as api:
             token = api.post("/tokens", json={"role": "worker", "pool": "etl"}).json()["token"]
-        with subprocess.Popen(
-            [PETRA, "worker", "--server", one.url, "--server", other.url, "--pool", "etl"],
-            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env={**os.environ, "PETRA_TOKEN": token},
+        with launch(
+            "worker", "--server", one.url, "--server", other.url, "--pool", "etl",
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, env={"PETRA_TOKEN": token},
         ) as worker:  # fmt: skip
             try:
                 heard(worker, f"works for {one.url}")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -11,7 +10,8 @@ from pathlib import Path
 
 import httpx2
 import pytest
-from server.conftest import PETRA
+from server.conftest import launch
+from support import forks
 from support.processes import ending
 
 pytestmark = pytest.mark.slow
@@ -27,14 +27,8 @@ workflow:
 
 @contextmanager
 def dev(folder: Path) -> Iterator[tuple[subprocess.Popen[str], dict[str, str]]]:
-    process = subprocess.Popen(
-        [PETRA, "dev", ".", "--port", "0", "-o", "json"],
-        cwd=folder,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        env={**os.environ, "NO_COLOR": "1"},
-    )
+    words = ("dev", ".", "--port", "0", "-o", "json")
+    process = launch(*words, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     with ending(process):
         assert process.stdout is not None
         yield process, json.loads(process.stdout.readline())
@@ -81,8 +75,6 @@ def test_a_folder_is_applied_and_again_when_a_file_changes_and_mistakes_are_show
 
 
 def test_a_folder_that_is_none_is_refused(tmp_path: Path) -> None:
-    done = subprocess.run(
-        [PETRA, "dev", "nowhere"], cwd=tmp_path, capture_output=True, text=True, check=False
-    )
+    done = forks.PETRA.run(tmp_path, "dev", "nowhere")
     assert done.returncode == 1
     assert "nowhere is no folder" in done.stderr

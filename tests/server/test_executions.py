@@ -165,6 +165,20 @@ def test_a_playbook_is_applied_and_started_by_its_path(api: httpx2.Client) -> No
     assert "immutable" in same.headers["cache-control"]
 
 
+def test_a_playbook_says_what_it_is_started_with(api: httpx2.Client) -> None:
+    demands = "executor: {spec: {input_schema: {required: [n]}}}\n"
+    text = ADDS.replace("workload:", f"{demands}workload:", 1)
+    digest = api.post("/playbooks", json={"text": text}).json()["digest"]
+    for shown in (
+        api.get("/playbooks/adds").json(),
+        api.get(f"/definitions/{digest}").json(),
+        api.post("/check", json={"text": text}).json(),
+    ):
+        assert (shown["workload"], shown["input_schema"]) == ({"n": 1}, {"required": ["n"]})
+    broken = api.post("/check", json={"text": "workflow: ["}).json()
+    assert (broken["workload"], broken["input_schema"]) == ({}, None)
+
+
 def test_a_text_is_checked_proved_and_migrated(api: httpx2.Client) -> None:
     good = api.post("/check", json={"text": ADDS}).json()
     assert (good["ok"], good["soundness"]["verdict"]) == (True, "sound")

@@ -99,6 +99,9 @@ def test_killed_between_commit_and_answer_it_is_told_by_the_next_one_under_the_s
                     return [one["state"] for one in api.get("/notifications").json()["items"]]
 
                 assert await eventually(states, lambda found: found == ["sent"])
+                shown = httpx2.get(f"{served.url}/metrics").text
+                assert 'petra_notification_tries_total{channel="hook",outcome="sent"} 1' in shown
+                assert 'petra_notifications{state="sent"} 1' in shown
             assert len({asked.headers["webhook-id"] for asked in stub.asked}) == 1
             assert len(stub.asked) == 2
 
@@ -176,6 +179,7 @@ def test_what_was_given_up_is_listed_and_tried_again_by_api_and_command_line(
     asyncio.run(main())
 
 
+@pytest.mark.spec("S14")
 def test_a_link_shows_a_page_acts_once_and_is_noted(tmp_path: Path) -> None:
     async def main() -> None:
         async with mailbox(Mailbox()) as box:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import datetime as dt
 import ssl
-import subprocess
 from ipaddress import ip_address
 from pathlib import Path
 
@@ -15,8 +14,9 @@ from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
-from server.conftest import PETRA, Served, serve
+from server.conftest import Served, serve
 from server.newcomers import WORD, user
+from support import forks
 
 from petra.errors import UsageError
 from petra.server.gate import PAST, PROXIED, Scope
@@ -250,6 +250,6 @@ def test_nobody_comes_past_the_proxies(peer: str, *, past: bool, proxied: bool) 
 @pytest.mark.slow
 def test_a_server_that_would_listen_unsafely_says_what_is_missing(tmp_path: Path) -> None:
     options = ["serve", "--home", str(tmp_path / ".petra"), "--host", "0.0.0.0", "--port", "0"]
-    done = subprocess.run([PETRA, *options], capture_output=True, text=True, check=False)
+    done = forks.SERVER.run(tmp_path, *options)
     assert done.returncode == 1
     assert "knows no users" in done.stderr

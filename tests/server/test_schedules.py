@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import json
-import subprocess
 from pathlib import Path
 from typing import Any
 
 import httpx2
 import pytest
-from server.conftest import PETRA, Served
+from server.conftest import Served
 from server.newcomers import acting_as, user
+from support import forks
 
 BOOK = """
 apiVersion: petra/v1
@@ -36,9 +36,9 @@ def _put(api: httpx2.Client, name: str, text: str, **headers: str) -> httpx2.Res
 
 def _petra(served: Served, *words: str) -> Any:
     env = {"PETRA_TOKEN": served.said["token"], "PATH": "/usr/bin", "NO_COLOR": "1"}
-    done = subprocess.run(
-        [PETRA, *words, "--server", served.url, "-o", "json"], capture_output=True, text=True, env=env, check=False
-    )  # fmt: skip
+    done = forks.PETRA.run(
+        Path.cwd(), *words, "--server", served.url, "-o", "json", environment=env
+    )
     assert done.returncode == 0, done.stdout + done.stderr
     return json.loads(done.stdout)
 

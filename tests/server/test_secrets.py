@@ -15,9 +15,10 @@ from urllib.parse import quote
 
 import httpx2
 import pytest
-from server.conftest import PETRA, Served, serve
+from server.conftest import Served, launch, serve
 from server.newcomers import acting_as, user
 from server.test_workers import heard
+from support import forks
 from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import connect
 from websockets.typing import Subprotocol
@@ -49,9 +50,9 @@ workflow:
 
 @contextmanager
 def worker(served: Served, token: str, pool: str = "etl") -> Iterator[subprocess.Popen[str]]:
-    with subprocess.Popen(
-        [PETRA, "worker", "--server", served.url, "--pool", pool],
-        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env={**os.environ, "PETRA_TOKEN": token},
+    with launch(
+        "worker", "--server", served.url, "--pool", pool,
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, env={"PETRA_TOKEN": token},
     ) as process:  # fmt: skip
         try:
             heard(process, "works for")
@@ -228,10 +229,9 @@ def test_a_worker_without_the_lease_or_the_declaration_gets_nothing(tmp_path: Pa
 
 def test_a_fresh_key_seals_everything_and_the_old_one_opens_nothing(tmp_path: Path) -> None:
     def petra(*words: str, typed: str = "", **more: str) -> str:
-        done = subprocess.run(
-            [PETRA, *words, "--home", str(tmp_path / ".petra")], input=typed, capture_output=True, text=True,
-            check=False, env={**os.environ, **more},
-        )  # fmt: skip
+        place = ("--home", str(tmp_path / ".petra"))
+        environment = {**os.environ, **more}
+        done = forks.PETRA.run(tmp_path, *words, *place, typed=typed, environment=environment)
         assert done.returncode == 0, done.stderr
         return done.stdout
 

@@ -5,27 +5,22 @@ from __future__ import annotations
 import json
 import logging
 import os
-import subprocess
 from pathlib import Path
 from typing import Any
 
 import httpx2
 import pytest
 from server.books import ADDS
-from server.conftest import PETRA, Served, serve
+from server.conftest import Served, serve
 from server.test_executions import started
+from support import forks
 
 from petra.server.json_logs import REQUEST, JsonLines
 
 
 def doctor(*more: str, env: dict[str, str] | None = None) -> tuple[int, dict[str, Any]]:
-    done = subprocess.run(
-        [PETRA, "doctor", "-o", "json", *more],
-        capture_output=True,
-        text=True,
-        check=False,
-        env={**os.environ, **(env or {})},
-    )
+    environment = {**os.environ, **(env or {})}
+    done = forks.PETRA.run(Path.cwd(), "doctor", "-o", "json", *more, environment=environment)
     return done.returncode, json.loads(done.stdout)
 
 
@@ -101,7 +96,7 @@ def test_a_server_that_is_not_on_a_terminal_logs_json(tmp_path: Path) -> None:
     [
         "petra_decide_seconds", "petra_commit_seconds", "petra_batch_changes", "petra_wake_lag_seconds",
         "petra_leases_lost_total", "petra_redeliveries_total", "petra_pool_waiting", "petra_http_request_seconds",
-        "petra_executions", "petra_streams",
+        "petra_executions", "petra_streams", "petra_notifications", "petra_notification_tries_total",
     ],
 )  # fmt: skip
 def test_every_number_that_is_promised_is_there(server: Served, name: str) -> None:

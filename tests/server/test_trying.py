@@ -81,6 +81,19 @@ def test_a_work_item_act_and_a_start_are_tried(api: httpx2.Client) -> None:
     assert api.get("/executions/counts").json()["total"] == before
 
 
+def test_a_start_with_a_workload_that_does_not_fit_is_tried_in_vain(api: httpx2.Client) -> None:
+    schema = "executor: {spec: {input_schema: {properties: {n: {type: integer, minimum: 1}}}}}\n"
+    text = ADDS.replace("workload:", f"{schema}workload:", 1)
+    body = {"playbook": {"text": text}, "workload": {"n": 0}}
+    tried = api.post("/executions", params={"dry_run": 1}, json=body).json()
+    refused = api.post("/executions", json=body).json()
+    assert tried["refused"] == refused["detail"]
+    assert "n: 0 is less than the minimum of 1" in tried["refused"]
+    fitting = {**body, "workload": {}}
+    tried = api.post("/executions", params={"dry_run": 1}, json=fitting).json()
+    assert tried["sentence"].startswith("An execution")
+
+
 # Business keys
 
 

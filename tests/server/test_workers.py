@@ -13,7 +13,8 @@ from typing import Any
 
 import httpx2
 import pytest
-from server.conftest import PETRA, Served, serve
+from server.conftest import Served, launch, serve
+from support import forks
 from support.processes import ending, port_to_come_back_to
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 from websockets.sync.client import connect
@@ -58,13 +59,10 @@ workflow:
 @contextmanager
 def worker(served: Served, *more: str, token: str = "") -> Iterator[subprocess.Popen[str]]:
     """Start a worker; whatever becomes of the test, it is gone afterwards."""
-    with subprocess.Popen(
-        [PETRA, "worker", "--server", served.url, "--pool", "etl", *more],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        env={**os.environ, "PETRA_TOKEN": token or served.said["token"]},
-    ) as process:
+    with launch(
+        "worker", "--server", served.url, "--pool", "etl", *more,
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, env={"PETRA_TOKEN": token or served.said["token"]},
+    ) as process:  # fmt: skip
         try:
             yield process
         finally:
@@ -208,13 +206,9 @@ def test_a_worker_goes_on_while_its_server_is_away_and_its_run_is_not_run_again(
     [("petra_wrong", "does not know this token"), ("", "a worker needs a token")],
 )
 def test_a_worker_that_is_not_let_in_says_why(server: Served, token: str, words: str) -> None:
-    done = subprocess.run(
-        [PETRA, "worker", "--server", server.url],
-        capture_output=True,
-        text=True,
-        check=False,
-        env={**os.environ, "PETRA_TOKEN": token},
-    )
+    words_of = ("worker", "--server", server.url)
+    environment = {**os.environ, "PETRA_TOKEN": token}
+    done = forks.SERVER.run(Path.cwd(), *words_of, environment=environment)
     assert done.returncode == 1
     assert words in done.stderr
     assert "Traceback" not in done.stderr
@@ -225,12 +219,8 @@ def test_a_worker_that_is_not_let_in_says_why(server: Served, token: str, words:
     [("nonsense", "no address of a server"), ("http://127.0.0.1:1", "trying again")],
 )
 def test_an_address_where_nobody_is_is_named(url: str, words: str) -> None:
-    process = subprocess.Popen(
-        [PETRA, "worker", "--server", url],
-        stderr=subprocess.PIPE,
-        text=True,
-        env={**os.environ, "PETRA_TOKEN": "petra_any"},
-    )
+    environment = {"PETRA_TOKEN": "petra_any"}
+    process = launch("worker", "--server", url, stderr=subprocess.PIPE, env=environment)
     with ending(process):
         assert process.stderr is not None
         assert words in process.stderr.readline()

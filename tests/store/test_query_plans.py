@@ -8,6 +8,7 @@ from typing import Any
 import apsw
 import pytest
 
+from petra.store import sqlite_lists as lists
 from petra.store import sqlite_read as reading
 from petra.store import sqlite_schema as schema
 from petra.store.rows import ExecutionFilter
@@ -55,7 +56,7 @@ def test_a_page_of_executions_comes_from_an_index_in_its_order(
     spy: Any, wanted: dict[str, Any]
 ) -> None:
     given = ExecutionFilter(namespace=HERE, **wanted)
-    reading.executions(spy, given, None, 100)
+    lists.executions(spy, given, None, 100)
     assert scans(spy.plans) == []
     assert any("INDEX" in plan or "PRIMARY KEY" in plan for plan in spy.plans)
     assert not any("TEMP B-TREE" in plan for plan in spy.plans), spy.plans
@@ -63,7 +64,7 @@ def test_a_page_of_executions_comes_from_an_index_in_its_order(
 
 @pytest.mark.parametrize("by", ["status", "playbook", "hour"])
 def test_counts_without_a_filter_read_an_index_and_no_row(spy: Any, by: Any) -> None:
-    reading.count_executions(spy, ExecutionFilter(namespace=HERE), by)
+    lists.count_executions(spy, ExecutionFilter(namespace=HERE), by)
     assert any("USING COVERING INDEX" in plan for plan in spy.plans), spy.plans
     assert scans(spy.plans) == []
 
@@ -73,3 +74,27 @@ def test_a_snapshot_before_a_record_is_found_by_its_key(spy: Any) -> None:
     assert scans(spy.plans) == [plan for plan in scans(spy.plans) if "CO-ROUTINE" in plan]
     keyed = [plan for plan in spy.plans if plan.startswith("SEARCH")]
     assert any("PRIMARY KEY (stream=? AND version<?)" in plan for plan in keyed), spy.plans
+
+
+@pytest.mark.parametrize("query", ["list", "counts"])
+def test_a_text_is_looked_up_and_only_what_has_it_is_looked_at(spy: Any, query: str) -> None:
+    wanted = ExecutionFilter(namespace=HERE, text="Refund 7")
+    if query == "list":
+        lists.executions(spy, wanted, None, 100)
+    else:
+        lists.count_executions(spy, wanted, "status")
+    virtual = [plan for plan in spy.plans if "search_index" in plan]
+    assert virtual
+    assert all("VIRTUAL TABLE INDEX" in plan for plan in virtual), spy.plans
+    rows = [plan for plan in spy.plans if plan.startswith("SEARCH e ")]
+    assert rows == ["SEARCH e USING INTEGER PRIMARY KEY (rowid=?)"], spy.plans
+
+
+def test_texts_that_the_index_does_not_know_are_looked_for_in_the_order_of_the_list(
+    spy: Any,
+) -> None:
+    for text in ("ab", "a\0bc"):
+        spy.plans.clear()
+        lists.executions(spy, ExecutionFilter(namespace=HERE, text=text), None, 100)
+        assert not any("search_index" in plan for plan in spy.plans)
+        assert not any("TEMP B-TREE" in plan for plan in spy.plans), spy.plans

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import msgspec
 import pytest
-from export.logs import example_logs
+from export.logs import EXAMPLES, logs_of
 
 from petra.desk import marking
 from petra.kernel import Record, State, evolve
@@ -16,8 +16,11 @@ from petra.kernel.replay import encode_body
 from petra.story import Story, frames_of
 from petra.story.frames import ShownPlace
 from petra.story.loops import STATES, unpacked
+from petra.testing.session import suite_files
 
-GOLDEN = sorted((Path(__file__).parents[1] / "kernel" / "golden").glob("*.json"))
+SOURCES = sorted((Path(__file__).parents[1] / "kernel" / "golden").glob("*.json"))
+SOURCES += suite_files([str(EXAMPLES)])
+EACH_SOURCE = pytest.mark.parametrize("source", SOURCES, ids=lambda source: source.name)
 
 
 class Log(msgspec.Struct):
@@ -25,13 +28,20 @@ class Log(msgspec.Struct):
     records: list[Record]
 
 
-def logs() -> list[tuple[str, str, list[Record]]]:
-    found = [(path.stem, msgspec.json.decode(path.read_bytes(), type=Log)) for path in GOLDEN]
-    golden = [(name, log.execution, log.records) for name, log in found]
-    return golden + [(name, log.execution, list(log.records)) for name, log in example_logs()]
+Named = tuple[str, str, list[Record]]
 
 
-LOGS = logs()
+def named_logs(source: Path) -> list[Named]:
+    """Return the logs of a golden file, or of the cases of an example, by name and execution."""
+    if source.suffix == ".json":
+        log = msgspec.json.decode(source.read_bytes(), type=Log)
+        return [(source.stem, log.execution, log.records)]
+    return [(name, log.execution, list(log.records)) for name, log in logs_of(source)]
+
+
+@pytest.fixture(scope="module")
+def logs() -> list[Named]:
+    return [log for source in SOURCES for log in named_logs(source)]
 
 
 def told(records: list[Record]) -> Story:
@@ -42,10 +52,13 @@ def told(records: list[Record]) -> Story:
 
 
 @pytest.mark.spec("S2", "S17")
-@pytest.mark.parametrize(("name", "execution", "records"), LOGS, ids=[name for name, _, _ in LOGS])
-def test_the_sum_of_what_records_moved_is_the_marking(
-    name: str, execution: str, records: list[Record]
-) -> None:
+@EACH_SOURCE
+def test_the_sum_of_what_records_moved_is_the_marking(source: Path) -> None:
+    for name, execution, records in named_logs(source):
+        the_sum_is_the_marking(name, execution, records)
+
+
+def the_sum_is_the_marking(name: str, execution: str, records: list[Record]) -> None:
     story, state = told(records), State(id=execution)
     sums: Counter[int] = Counter()
     places = list(story.places)
@@ -66,8 +79,13 @@ def test_the_sum_of_what_records_moved_is_the_marking(
         assert +arcs == +by_arc, (name, record.seq)
 
 
-@pytest.mark.parametrize(("name", "execution", "records"), LOGS, ids=[name for name, _, _ in LOGS])
-def test_every_run_of_the_log_is_a_row(name: str, execution: str, records: list[Record]) -> None:
+@EACH_SOURCE
+def test_every_run_of_the_log_is_a_row(source: Path) -> None:
+    for name, execution, records in named_logs(source):
+        every_run_is_a_row(name, execution, records)
+
+
+def every_run_is_a_row(name: str, execution: str, records: list[Record]) -> None:
     story = told(records)
     state = State(id=execution)
     for record in records:
@@ -83,8 +101,8 @@ def test_every_run_of_the_log_is_a_row(name: str, execution: str, records: list[
             assert run.loop.sizes[()] == loop.total
 
 
-def test_a_page_of_frames_goes_on_where_the_one_before_it_ended() -> None:
-    name, _, records = max(LOGS, key=lambda one: len(one[2]))
+def test_a_page_of_frames_goes_on_where_the_one_before_it_ended(logs: list[Named]) -> None:
+    name, _, records = max(logs, key=lambda one: len(one[2]))
     story = told(records)
     whole = frames_of(story)
     half = len(records) // 2
@@ -100,8 +118,8 @@ def test_a_page_of_frames_goes_on_where_the_one_before_it_ended() -> None:
     assert msgspec.convert(data["places"], list[ShownPlace])
 
 
-def test_bins_have_the_sum_of_their_records() -> None:
-    _, _, records = max(LOGS, key=lambda one: len(one[2]))
+def test_bins_have_the_sum_of_their_records(logs: list[Named]) -> None:
+    _, _, records = max(logs, key=lambda one: len(one[2]))
     story = told(records)
     binned = frames_of(story, bins=4)
     assert binned.seq is not None
@@ -116,9 +134,9 @@ def test_bins_have_the_sum_of_their_records() -> None:
 
 
 @pytest.mark.spec("S9")
-def test_the_map_of_a_loop_has_a_cell_for_every_iteration() -> None:
+def test_the_map_of_a_loop_has_a_cell_for_every_iteration(logs: list[Named]) -> None:
     seen = 0
-    for name, _, records in LOGS:
+    for name, _, records in logs:
         for run in told(records).runs:
             if run.loop is None or run.state != "done":
                 continue

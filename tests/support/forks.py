@@ -11,6 +11,7 @@ when the process that started it has ended.
 from __future__ import annotations
 
 import atexit
+import ctypes
 import gc
 import json
 import os
@@ -21,17 +22,20 @@ import subprocess
 import sys
 import tempfile
 import threading
-from collections.abc import Mapping
+import time
+from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 HANG_S = 300
 ORDER_BYTES_MAX = 1 << 17
 _IN, _OUT, _ERR = 0, 1, 2
+_PR_SET_CHILD_SUBREAPER = 36
 
 
 @dataclass(frozen=True)
@@ -77,8 +81,80 @@ class Forked:
             said, wrong = (one.result() for one in reading)
         return subprocess.CompletedProcess([self.module, *arguments], code, said, wrong)
 
+    def start(self, *arguments: str, **more: Any) -> subprocess.Popen[str]:
+        """Start it and leave it running; the rest is as for ``Popen``."""
+        return _Going(self, [self.module, *arguments], text=True, **more)
 
-PETRA = Forked("petra.cli", others=("petra.cli.run", "petra.cli.executions", "petra.cli.accounts"))
+
+class _Going(subprocess.Popen[str]):
+    """A forked program that goes on: a child of this process, as any that is started anew.
+
+    The one that forks it is its grandparent; its parent ends at once, and this process takes the orphan in, as it asks
+    the system to do for that moment. So it can be waited for, and no other orphan of a test comes here.
+    """
+
+    def __init__(self, program: Forked, args: list[str], **more: Any) -> None:
+        self._program = program
+        super().__init__(args, **more)
+
+    def _execute_child(self, args: list[str], *rest: Any) -> None:
+        folder, environment, pipes = rest[4], rest[5], rest[9:15]
+        theirs = (pipes[0], pipes[3], pipes[5])  # -1 is for one of our own
+        order = {
+            "folder": str(folder or Path.cwd()),
+            "arguments": args[1:],
+            "environment": dict(environment or os.environ),
+            "left": True,
+        }
+        files = [own if end == -1 else end for own, end in enumerate(theirs)]
+        with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as connection, _takes_orphans():
+            connection.connect(_address(self._program))
+            socket.send_fds(connection, [json.dumps(order).encode()], files)
+            self.pid = int(connection.recv(32))
+            self._child_created = True
+            while _parent_of(self.pid) != os.getpid():
+                time.sleep(0.0005)  # its parent has said all, and is about to end
+        self._close_pipe_fds(*pipes)  # type: ignore[attr-defined] # what Popen does itself
+
+
+@contextmanager
+def _takes_orphans() -> Iterator[None]:
+    libc = ctypes.CDLL(None, use_errno=True)
+    assert libc.prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) == 0, os.strerror(ctypes.get_errno())
+    try:
+        yield
+    finally:
+        libc.prctl(_PR_SET_CHILD_SUBREAPER, 0, 0, 0, 0)
+
+
+def _parent_of(pid: int) -> int:
+    return int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
+
+
+_STORE = ("petra.store.sqlite", "uvloop")
+PETRA = Forked(
+    "petra.cli",
+    others=("petra.cli.run", "petra.cli.executions", "petra.cli.accounts", "petra.cli.ps", *_STORE),
+)
+SERVER = Forked(
+    "petra.cli",
+    others=(
+        "petra.accounts.oidc",
+        "petra.cli.dev",
+        "petra.cli.serve",
+        "petra.cli.worker",
+        "petra.server.app",
+        "petra.server.describe",
+        "petra.worker.remote",
+        *_STORE,
+        "litestar.middleware._internal.exceptions",
+        "litestar.plugins.attrs",
+        "litestar.plugins.pydantic",
+        "litestar._kwargs",
+        "uvicorn.protocols.http.httptools_impl",
+        "uvicorn.protocols.websockets.websockets_sansio_impl",
+    ),
+)
 
 
 def _all_of(end: int) -> str:
@@ -137,16 +213,18 @@ def _bury() -> None:
 def become(connection: socket.socket) -> None:
     """Fork once more: the child returns as what was asked for, and its parent tells how it ended."""
     message, files, _, _ = socket.recv_fds(connection, ORDER_BYTES_MAX, 3)
+    order = json.loads(message)
     pid = os.fork()
     if pid:
         for file in files:
             os.close(file)
         connection.send(str(pid).encode())
+        if order.get("left"):
+            os._exit(0)
         _, status = os.waitpid(pid, 0)
         connection.send(str(os.waitstatus_to_exitcode(status)).encode())
         os._exit(0)
     connection.close()
-    order = json.loads(message)
     for file, place in zip(files, (_IN, _OUT, _ERR), strict=True):
         os.dup2(file, place)
         os.close(file)

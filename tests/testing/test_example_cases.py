@@ -5,12 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from support.examples import EXAMPLES, example_documents, example_playbooks
 
 from petra.testing.coverage import Coverage
 from petra.testing.session import Verdict, cases_of, judge, suite_files
 
-EXAMPLES = Path(__file__).parents[2] / "examples"
-FILES = sorted(EXAMPLES.rglob("*.test.yaml"))
+FILES = example_documents("test")
 
 
 @pytest.mark.spec("S21")
@@ -31,8 +31,7 @@ def test_every_arc_of_every_example_is_covered() -> None:
             judge(case, coverage)
     assert [str(found) for found in coverage if found.never] == []
     covered = {Path(found.name) for found in coverage}
-    written = {path for path in EXAMPLES.rglob("*.yaml") if not path.name.endswith(".test.yaml")}
-    assert covered == written
+    assert covered == set(example_playbooks())
 
 
 def test_the_examples_are_what_the_command_line_finds() -> None:

@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
+
+from petra.playbook import Reading
+from petra.testing import suite
+from petra.testing.suite import open_suite
 
 pytest_plugins = ["pytester"]
 
@@ -53,6 +59,32 @@ def test_a_file_that_cannot_be_used_is_an_error_of_collection(pytester: pytest.P
     result = pytester.runpytest_subprocess()
     result.assert_outcomes(errors=1)
     result.stdout.fnmatch_lines(["*unknown key 'stauts'; did you mean 'status'?*"])
+
+
+@pytest.mark.slow
+def test_a_playbook_that_cannot_run_fails_each_case_when_it_is_run(
+    pytester: pytest.Pytester,
+) -> None:
+    pytester.makefile(".test.yaml", tiny=FILE.replace("kind: noop", "kind: nop"))
+    result = pytester.runpytest_subprocess()
+    result.assert_outcomes(failed=2)
+    told = "*tiny.test.yaml:9:20: unknown kind 'nop'*"
+    result.stdout.fnmatch_lines(["*tiny.test.yaml:11", told, "*tiny.test.yaml:13", told])
+    assert "Traceback" not in result.stdout.str()
+
+
+def test_collecting_reads_no_playbook(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object, **__: object) -> Reading:
+        raise AssertionError("a playbook is read")
+
+    file = tmp_path / "tiny.test.yaml"
+    file.write_text(FILE)
+    reader = open_suite(file)
+    with monkeypatch.context() as patch:
+        patch.setattr(suite, "read_tree", refuse)
+        assert reader.lines() == [("it completes", 11), ("it does not fail", 13)]
+    names = [(case.name, case.line) for case in reader.suite().cases]
+    assert names == reader.lines()
 
 
 @pytest.mark.slow

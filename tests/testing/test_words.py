@@ -9,6 +9,7 @@ from typing import Any
 import jsonschema_rs
 import pytest
 from click.testing import CliRunner
+from support.examples import example_documents
 
 from petra.cli import petra
 from petra.playbook.decode import plain
@@ -20,7 +21,7 @@ from petra.testing.words import json_schema
 pytestmark = pytest.mark.spec("S21")
 
 ROOT = Path(__file__).parents[2]
-FILES = sorted((ROOT / "examples").rglob("*.test.yaml"))
+FILES = example_documents("test")
 VALIDATOR = jsonschema_rs.validator_for(json_schema())
 PLAYBOOK = {
     "apiVersion": "petra/v1",

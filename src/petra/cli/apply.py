@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from datetime import datetime
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -21,11 +21,11 @@ from petra.engine.catalogue import Catalogue, applied_data
 from petra.errors import UsageError
 from petra.library import Library
 from petra.playbook import Playbook, to_yaml
-from petra.playbook.documents import AnyDocument
-from petra.playbook.schedule import Schedule
-from petra.playbook.shared import SharedResource
 from petra.store.base import Store
 from petra.store.rows import PlaybookRow as Row
+
+if TYPE_CHECKING:
+    from petra.playbook.documents import AnyDocument
 
 _DIGEST = 12
 """So much of a digest is shown."""
@@ -75,6 +75,8 @@ def command(
 def _documents(home: Path, documents: list[AnyDocument]) -> list[dict[str, Any]]:
     """Store documents that are no playbooks, resources first: what a schedule starts may want some."""
     from petra.cli import resource, schedule  # noqa: PLC0415 - most have none
+    from petra.playbook.schedule import Schedule  # noqa: PLC0415 - as above
+    from petra.playbook.shared import SharedResource  # noqa: PLC0415 - as above
 
     resources = [one for one in documents if isinstance(one, SharedResource)]
     schedules = [one for one in documents if isinstance(one, Schedule)]

@@ -6,8 +6,9 @@ Rule 2: one row per step, however many runs it has: a fan-out of thousands is a 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import Any
+
+from msgspec import Struct, field
 
 from petra.desk.forms import example
 from petra.kernel import Record
@@ -15,8 +16,7 @@ from petra.kernel import events as e
 from petra.wire import Attempt
 
 
-@dataclass(slots=True)
-class Person:
+class Person(Struct):
     """A work item that waits for somebody."""
 
     step: str
@@ -34,8 +34,7 @@ class Person:
         return self.holder or ", ".join(named) or "anyone"
 
 
-@dataclass(frozen=True, slots=True)
-class Retry:
+class Retry(Struct, frozen=True):
     """Another try: its number, of how many, when it comes, and why the last one failed."""
 
     number: int
@@ -64,8 +63,7 @@ def retry_of(attempt: Attempt, at: float, of: int | None = None) -> Retry:
     )  # fmt: skip
 
 
-@dataclass(slots=True)
-class Row:
+class Row(Struct):
     """One step: its runs that are under way, how the others ended, and what there is to say about it."""
 
     step: str

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
 from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 import click
+from msgspec import Struct
+from msgspec.structs import replace
 
 from petra.cli.documents import checked_in as document_in
 from petra.cli.files import library_option, load, playbook_files
@@ -30,8 +31,7 @@ PATIENCE = 3
 """So many times the effort goes by on the clock, at most."""
 
 
-@dataclass(frozen=True, slots=True)
-class CheckedFile:
+class CheckedFile(Struct, frozen=True):
     """A playbook, everything that was found about it, and how long the proof took."""
 
     reading: Reading

@@ -5,29 +5,37 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from petra.cli.output import print_json, print_problem
 from petra.library import Library, files_of
 from petra.playbook import Reading
-from petra.playbook.documents import AnyDocument, DocumentReading, kind_in, read_document
 from petra.playbook.problems import Problem, Problems, problem_data
-from petra.playbook.schedule import Schedule
 from petra.playbook.yaml12 import TEXT_BYTES_MAX
+
+if TYPE_CHECKING:  # who runs a playbook loads no calendar
+    from petra.playbook.documents import AnyDocument, DocumentReading
 
 
 def document_in(path: Path) -> DocumentReading | None:
-    """Read a document; None where the file holds none, or cannot be read: that is for others to say."""
+    """Read a document; None where the file holds none, or cannot be read."""
+    from petra.playbook.documents import kind_in, read_document  # noqa: PLC0415 - see above
+
+    text = _text_in(path)
+    return read_document(text, str(path)) if kind_in(text) else None
+
+
+def _text_in(path: Path) -> str:
+    """Return the text of a file; nothing where it cannot be read: that is for others to say."""
     if not path.is_file():
-        return None  # a pipe would wait for a writer
+        return ""  # a pipe would wait for a writer
     try:
         with path.open("rb") as file:
             raw = file.read(TEXT_BYTES_MAX + 1)
         text = raw.decode("utf-8-sig")
     except (OSError, UnicodeDecodeError):
-        return None
-    if len(raw) > TEXT_BYTES_MAX or not kind_in(text):
-        return None
-    return read_document(text, str(path))
+        return ""
+    return text if len(raw) <= TEXT_BYTES_MAX else ""
 
 
 def documents_of(paths: Iterable[str]) -> Iterator[DocumentReading]:
@@ -58,6 +66,13 @@ def checked_documents(paths: Iterable[str], output: str) -> list[AnyDocument]:
 
 def checked_in(path: Path, library: Library, home: Path) -> Reading | None:
     """Read a document with all that is wrong with it; None where the file holds none."""
+    from petra.playbook.documents import is_notify  # noqa: PLC0415 - see above
+
+    text = _text_in(path)
+    if is_notify(text):
+        from petra.notify.channels import notify_problems  # noqa: PLC0415 - few folders have one
+
+        return Reading(str(path), text, None, notify_problems(text))
     found = document_in(path)
     if found is None:
         return None
@@ -66,7 +81,7 @@ def checked_in(path: Path, library: Library, home: Path) -> Reading | None:
 
 def _problems(found: DocumentReading, library: Library, home: Path) -> tuple[Problem, ...]:
     """Return what is wrong with a document; a playbook that is not there yet is warned of: it may be when it is due."""
-    playbook = found.document.playbook if isinstance(found.document, Schedule) else ""
+    playbook = getattr(found.document, "playbook", "")
     if not playbook or library.find(playbook) is not None:
         return found.problems
     from petra.cli.catalogue import catalogue_of  # noqa: PLC0415 - most lie beside it

@@ -16,7 +16,6 @@ from petra.cli.home import find, look
 from petra.cli.output import as_json, print_json, tell
 from petra.cli.place import home_option, remote
 from petra.cli.show import trace_of
-from petra.clock import SystemClock
 from petra.desk.resources import Lines
 from petra.embedded import STORE
 from petra.engine.cache import Cache, Entry
@@ -86,7 +85,7 @@ async def _placed(home: Path, store: Store, entry: Entry) -> Explanation:
     found = await _explained(home, store, entry)
     if remote(home) is not None:  # only the server knows who waits
         return found
-    return await Lines(store, SystemClock()).with_places(entry.state.id, found)
+    return await Lines(store).with_places(entry.state.id, found)
 
 
 async def _explained(home: Path, store: Store, entry: Entry) -> Explanation:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import errno
 from collections.abc import Iterable, Iterator
-from difflib import get_close_matches
 from functools import cache
 from pathlib import Path
 
@@ -79,6 +78,8 @@ def _words(path: Path, error: OSError) -> tuple[str, str]:
     if error.errno == errno.ENOENT:
         there = sorted(path.parent.glob("*.y*ml")) if path.parent.is_dir() else []
         names = [found.name for found in there if not found.name.endswith(".test.yaml")]
+        from difflib import get_close_matches  # noqa: PLC0415 - only for a slip
+
         near = get_close_matches(path.name, names, n=1, cutoff=0.75)
         if near:
             return "there is no such file", f"did you mean {path.parent / near[0]}?"

@@ -6,10 +6,10 @@ import re
 import sys
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 
 import click
+from msgspec.structs import replace
 
 from petra.cli.files import load
 from petra.cli.home import find, look

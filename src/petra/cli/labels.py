@@ -7,9 +7,9 @@ from typing import Any, TypeVar
 
 import click
 
-from petra.playbook.concurrency import PRIORITY_MAX
-
 _Command = TypeVar("_Command", bound=Callable[..., Any])
+PRIORITY_MAX = 1_000
+"""As playbooks have it; importing those would take longer than most verbs."""
 STATUSES = (
     "running", "waiting", "paused", "stuck", "compensating", "completed", "partial", "failed", "aborted",
 )  # fmt: skip

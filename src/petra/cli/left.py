@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection, Iterable
-from dataclasses import dataclass, field
 from pathlib import Path
+
+from msgspec import Struct, field
 
 from petra.cli.board import duration
 from petra.cli.home import reading
@@ -23,8 +24,7 @@ _GOING = frozenset({"running", "compensating"})
 _SHOWN = 5
 
 
-@dataclass(frozen=True, slots=True)
-class Left:
+class Left(Struct, frozen=True):
     """The executions that have not ended; which of them can go on by themselves; and what was due before now."""
 
     live: dict[str, str] = field(default_factory=dict)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import click
+from msgspec.structs import asdict
 
 from petra.cli.definition import definition
 from petra.cli.home import found_id, look, request_id

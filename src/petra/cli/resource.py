@@ -13,7 +13,6 @@ from petra.cli.home import look, request, request_id
 from petra.cli.output import as_json, print_json, tell
 from petra.cli.place import home_option, remote
 from petra.cli.verbs import Verbs
-from petra.clock import SystemClock
 from petra.desk import OnResources
 from petra.desk.resources import Lines
 from petra.engine.cache import Cache
@@ -41,7 +40,7 @@ def _read(home: Path, asked: OnResources, ask: Callable[[Lines], Awaitable[Any]]
         return request(home, asked).result
 
     def reading(store: Store, _cache: Cache) -> Awaitable[Any]:
-        return ask(Lines(store, SystemClock()))
+        return ask(Lines(store))
 
     return look(home, reading)
 

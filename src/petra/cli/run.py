@@ -6,13 +6,13 @@ import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import NoReturn
 
 import click
 import msgspec
+from msgspec import Struct, field
 
 from petra.cli.files import library_option
 from petra.cli.follow import Showing, follow, is_live, telling
@@ -128,8 +128,7 @@ def _say_detached(home: Path, execution: str) -> None:
     tell(words)
 
 
-@dataclass(slots=True)
-class Starting:
+class Starting(Struct):
     """Starts an execution with the home open, or in the process that has it open, and follows it.
 
     ``named`` has its id, once there is one: of our engine's own shards, where several engines share a store.

@@ -130,7 +130,7 @@ def get(name: str, home: Path, output: str) -> None:
         return
     _line(one)
     for last in one["last"]:
-        began = datetime.fromtimestamp(last["started"])  # noqa: DTZ006 - the reader's own time
+        began = datetime.fromisoformat(last["started"]).astimezone()  # the reader's own time
         tell(
             f"  {last['nominal']}  {last['status']}  {last['execution']}  {began:%Y-%m-%d %H:%M:%S}"
         )

@@ -59,7 +59,7 @@ async def branch(engine: Engine, who: Principal, request: ForkRequest) -> Answer
     if target is not None:
         past = msgspec.structs.replace(
             past, digest=target.digest, renamed=request.renamed,
-            company=await engine.catalogue.keep(gathered(request.beside)),
+            company=await engine.catalogue.keep(await gathered(request.beside, engine.catalogue.read)),
         )  # fmt: skip
     if request.playbook or request.workload is not None:
         past = msgspec.structs.replace(past, workload=request.workload or {})

@@ -4,10 +4,7 @@ from __future__ import annotations
 
 from typing import assert_never
 
-from petra.desk.branching import branch
 from petra.desk.desk import Desk
-from petra.desk.looking import looked
-from petra.desk.moving import move
 from petra.desk.principal import Principal
 from petra.desk.requests import (
     AnyRequest,
@@ -23,30 +20,32 @@ from petra.desk.requests import (
     Reply,
     Request,
 )
-from petra.desk.resources import Resources, done_with
 from petra.desk.result import Result, refused, result_data
-from petra.desk.schedules import Schedules, carried_out
 from petra.desk.starting import gathered
-from petra.playbook import read
 
 
 async def carry_out(desk: Desk, who: Principal, request: AnyRequest) -> Reply:
     """Do what a request asks for."""
+    reader = desk.engine.catalogue.read
     match request:
         case Begin():
-            playbook = read(request.playbook, "the playbook").checked()
+            playbook = await reader(request.playbook, "the playbook")
             answered = await desk.begin(
                 who, playbook, request.workload, execution=request.execution, command=request.id,
-                allow_unsound=request.allow_unsound, labels=request.labels, beside=gathered(request.beside),
+                allow_unsound=request.allow_unsound, labels=request.labels, beside=await gathered(request.beside, reader),
                 priority=request.priority,
             )  # fmt: skip
             if answered.refused:
                 return refused(request, playbook.metadata.name, answered.refused)
         case ForkRequest():
+            from petra.desk.branching import branch  # noqa: PLC0415 - rare
+
             answered = await branch(desk.engine, who, request)
             if answered.refused:
                 return refused(request, "", answered.refused)
         case Move():
+            from petra.desk.moving import move  # noqa: PLC0415 - rare
+
             answered = await move(desk.engine, who, request)
         case Ask():
             answered = await desk.ask(who, request.execution, request.command, request=request.id)
@@ -64,16 +63,23 @@ async def _told(
     """Do what concerns the store, or nothing at all."""
     match request:
         case Apply():
-            playbooks = [read(text, "the playbook").checked() for text in request.playbooks]
+            reader = desk.engine.catalogue.read
+            playbooks = [await reader(text, "the playbook") for text in request.playbooks]
             done = await desk.apply(who, playbooks, allow_unsound=request.allow_unsound)
             return {"applied": done}
         case OnSchedules():
+            from petra.desk.schedules import Schedules, carried_out  # noqa: PLC0415 - rare
+
             return await carried_out(Schedules(desk.engine), who, request)
         case OnResources():
+            from petra.desk.resources import Resources, done_with  # noqa: PLC0415 - rare
+
             return await done_with(Resources(desk.engine), who, request)
         case Remove():
             return {"removed": await desk.remove(who, request.executions, force=request.force)}
         case Look():
+            from petra.desk.looking import looked  # noqa: PLC0415 - rare
+
             if request.execution:
                 await desk.get(who, request.execution)  # who may not see it is told so
             return await looked(desk.engine, request.execution)

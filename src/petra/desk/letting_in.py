@@ -6,10 +6,10 @@ Rule 2: who only decides sees what concerns them: work items they hold, held or 
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Final
 
 import msgspec
+from msgspec.structs import replace
 
 from petra.desk.principal import May, Principal
 from petra.engine.cache import UnknownExecutionError

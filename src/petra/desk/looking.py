@@ -17,6 +17,6 @@ async def looked(engine: Engine, execution: str) -> dict[str, Any]:
     if execution:
         entry = await engine.view(execution)
         explanation = explained(engine.custody, entry, engine.retries)
-        lines = Lines(engine.store, engine.clock)
+        lines = Lines(engine.store)
         found["explanation"] = msgspec.to_builtins(await lines.with_places(execution, explanation))
     return found

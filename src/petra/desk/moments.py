@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from petra.desk.stories import Elsewhere
 from petra.engine.cache import Cache, Entry
-from petra.engine.codec import from_row, status_of
+from petra.engine.codec import event_of, from_row, status_of
 from petra.engine.limits import SNAPSHOT_EVERY
 from petra.kernel import Record, State, evolve
 from petra.kernel.snapshot import SnapshotError, restore
@@ -80,7 +80,6 @@ def _folded(
         raise SnapshotError("it is of something else")
     for row in rows:
         if state.seq < row.seq <= seq:
-            record = from_row(row)
-            evolve(state, record.event, seq=record.seq, at=record.at)
+            evolve(state, event_of(row), seq=row.seq, at=row.at)
     state.rehash()
     return state

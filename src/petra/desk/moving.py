@@ -24,7 +24,7 @@ async def move(engine: Engine, who: Principal, request: Move) -> Answered:
         UsageError: it moves on faster than a move can be proved.
     """
     target = engine.cache.compiled(await engine.catalogue.sent(request.playbook))
-    company = await engine.catalogue.keep(gathered(request.beside))
+    company = await engine.catalogue.keep(await gathered(request.beside, engine.catalogue.read))
     for _ in range(TRIES):
         entry = await engine.view(request.execution)
         command = who.signed(

@@ -12,10 +12,11 @@ import enum
 import os
 import pwd
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
 from typing import Final, NamedTuple, TypeVar
 
 import msgspec
+from msgspec import Struct
+from msgspec.structs import replace
 
 from petra.errors import PetraError
 from petra.kernel import commands as c
@@ -80,8 +81,7 @@ class ForbiddenError(PetraError):
     """Somebody may not do what they ask for."""
 
 
-@dataclass(frozen=True, slots=True)
-class Principal:
+class Principal(Struct, frozen=True):
     """Somebody who asks. ``roles`` are the groups that playbooks name, as they hold in ``namespace``."""
 
     name: str

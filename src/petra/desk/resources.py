@@ -7,22 +7,21 @@ Rule 2: what is changed counts at once, for those who wait too. Nobody who is in
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import replace
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
-from petra.clock import Clock
 from petra.desk.principal import May, Principal
 from petra.desk.requests import OnResources
 from petra.engine import Engine
 from petra.engine.documents import Documents
 from petra.engine.shared import SharedResources
 from petra.errors import UsageError
-from petra.kernel.explain import Explanation, Queued, Waiting
+from petra.kernel.explain import Explanation, InLine, Waiting
 from petra.kernel.permit_state import QUOTA
-from petra.playbook.documents import read_document
-from petra.playbook.shared import EXECUTIONS, SharedResource
+from petra.playbook.concurrency import EXECUTIONS
+from petra.playbook.shared import SharedResource
 from petra.store.base import Store
 from petra.store.permits import SHOWN
 from petra.store.rows import LineCount, LineName, PermitRow
@@ -37,9 +36,9 @@ class UnknownResourceError(UsageError):
 class Lines:
     """What can be read of limits, with a store."""
 
-    def __init__(self, store: Store, clock: Clock) -> None:
+    def __init__(self, store: Store) -> None:
         self._store = store
-        self._shared = SharedResources(store, clock)
+        self._shared = SharedResources(store)
 
     async def listed(self, namespace: str) -> dict[str, Any]:
         """Return the resources of a namespace, and the lines in which somebody is in or waits."""
@@ -91,7 +90,7 @@ class Lines:
         allowed = await self._shared.allowed(permit.line)
         most = permit.most or (allowed.units if allowed is not None else None)
         holders = list(dict.fromkeys(one.execution for one in line.holders))
-        queue = Queued(
+        queue = InLine(
             limit=permit.limit, key=permit.key, position=ahead + 1, waiting=line.waiting, used=line.used, most=most,
             holders=holders,
         )  # fmt: skip
@@ -108,7 +107,7 @@ class Lines:
         )  # fmt: skip
 
 
-def _in_words(queue: Queued) -> str:
+def _in_words(queue: InLine) -> str:
     of = "" if queue.most is None else f" of {queue.most:,}"
     return f"number {queue.position:,} of {queue.waiting:,} who wait; {queue.used:,}{of} in use"
 
@@ -119,7 +118,7 @@ class Resources:
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
         self._documents = Documents(engine.store, engine.clock)
-        self._lines = Lines(engine.store, engine.clock)
+        self._lines = Lines(engine.store)
 
     async def listed(self, who: Principal) -> dict[str, Any]:
         """Return what there is, and how much of it is in use."""
@@ -230,6 +229,8 @@ def resource_in(text: str, name: str) -> SharedResource:
         InvalidPlaybookError: it has errors.
         UsageError: it is something else.
     """
+    from petra.playbook.documents import read_document  # noqa: PLC0415 - it brings a calendar along
+
     found = read_document(text, name).checked()
     if not isinstance(found, SharedResource):
         raise UsageError(f"{name} is a {found.kind.lower()}, not a resource")

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import asdict, dataclass, field
 from itertools import islice
 from typing import Any
+
+from msgspec import Struct, field
+from msgspec.structs import asdict
 
 from petra.desk.forms import example
 from petra.desk.requests import Begin, ForkRequest, Reply
@@ -24,8 +26,7 @@ _PAGE = 5_000
 SIGNALS_MAX = 100
 
 
-@dataclass(frozen=True, slots=True)
-class Result:
+class Result(Struct, frozen=True):
     """What an execution has come to, when it ended or rests."""
 
     id: str

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import TypedDict
 
 from petra.desk.requests import Beside
+from petra.engine.catalogue import ReadsTexts
 from petra.library import Gathered
-from petra.playbook import read, to_yaml
+from petra.playbook import Reading, to_yaml
 
 
 class How(TypedDict, total=False):
@@ -31,7 +32,7 @@ def beside(company: Gathered) -> Beside | None:
     return Beside(place=company.place, texts=texts, shelved=sorted(company.shelved))
 
 
-def gathered(given: Beside | None) -> Gathered:
+async def gathered(given: Beside | None, read: ReadsTexts) -> Gathered:
     """Return what somebody gathered.
 
     Raises:
@@ -39,7 +40,8 @@ def gathered(given: Beside | None) -> Gathered:
     """
     if given is None:
         return Gathered()
-    readings = {place: read(text, place) for place, text in given.texts.items()}
-    for reading in readings.values():
-        reading.checked()
+    readings = {
+        place: Reading(place, text, await read(text, place), ())
+        for place, text in given.texts.items()
+    }
     return Gathered(given.place, readings, frozenset(given.shelved))

@@ -162,6 +162,6 @@ def in_words(schedule: Schedule) -> str:
 def _outcome(stored: StoredExecution) -> dict[str, Any]:
     row = stored.row
     return {
-        "execution": row.id, "status": row.status, "nominal": row.labels.get(NOMINAL), "started": row.started,
-        "ended": row.ended,
+        "execution": row.id, "status": row.status, "nominal": row.labels.get(NOMINAL), "started": written(row.started, "UTC"),
+        "ended": None if row.ended is None else written(row.ended, "UTC"),
     }  # fmt: skip

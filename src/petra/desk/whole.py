@@ -7,8 +7,9 @@ data, up to a bound; what is beyond it, holds no JSON or cannot be had stays a r
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import Any
+
+from msgspec.structs import replace
 
 from petra.desk.result import Result
 from petra.engine.authority import may_read

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache
 from types import MappingProxyType
 from typing import Annotated, Any
 
 import msgspec
+from msgspec.structs import replace
 
 from petra.editor.entry import Entry
 from petra.expr.scopes import Use

@@ -11,8 +11,9 @@ import os
 import socket
 from collections.abc import AsyncIterator, Collection
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from petra.accounts.safe import Safe
 from petra.clock import Clock
@@ -50,8 +51,7 @@ def home_objects(home: Path) -> Objects:
     return open_objects(Folder(home).objects)
 
 
-@dataclass(frozen=True, slots=True)
-class Folder:
+class Folder(Struct, frozen=True):
     """A folder, and the store that holds its executions: its own, one that is given, or a database elsewhere."""
 
     home: Path

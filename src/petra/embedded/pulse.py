@@ -15,8 +15,9 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Final
+
+from msgspec import Struct, field
 
 from petra.worker.heart import THREAD_NAME
 
@@ -34,8 +35,7 @@ FREE_S: Final = 0.4
 """A loop that nothing kept from moving for so many seconds, after it had not moved for a while, is blocked."""
 
 
-@dataclass(frozen=True, slots=True)
-class Pulse:
+class Pulse(Struct, frozen=True):
     """A worker's threads at one moment."""
 
     stopped: bool = False

@@ -8,17 +8,16 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-from dataclasses import dataclass
 from typing import Any
 
 import msgspec
+from msgspec import Struct
 
 from petra.errors import PetraError, UsageError
 from petra.store.rows import Answer
 
 
-@dataclass(frozen=True, slots=True)
-class Answered:
+class Answered(Struct, frozen=True):
     """What came of a command: the execution it concerned, and why it was refused, if it was."""
 
     execution: str

@@ -24,7 +24,7 @@ from petra.engine.limits import (
     SNAPSHOT_SHARE,
     WARM_MAX,
     WARM_RECORDS,
-)
+)  # fmt: skip
 from petra.engine.programs import Programs
 from petra.engine.standing import lines_of
 from petra.errors import PetraError
@@ -60,8 +60,7 @@ class Entry(msgspec.Struct, eq=False):
     """Bytes that it takes in memory, about."""
     counted: int = 0
     """What of that its cache has counted."""
-    permits: dict[str, LineName] = {}
-    """What it holds of limits or waits for, as it is stored: by permit, the line it stands in."""
+    permits: dict[str, LineName] = {}  # as they are stored: the line of each
 
     def find_out(self) -> None:
         """Find out from the state what is stored of it: its permits, and which assignments are with workers."""
@@ -97,10 +96,7 @@ class Cache(Programs):
     """A cache of executions, and of their playbooks, over a store."""
 
     def __init__(
-        self,
-        store: Store,
-        most: int = CACHE_BYTES,
-        owns: Callable[[str], bool] = lambda _: True,
+        self, store: Store, most: int = CACHE_BYTES, owns: Callable[[str], bool] = lambda _: True
     ) -> None:
         """Make one; executions that are not owned change without us and are never kept."""
         super().__init__(store)

@@ -7,7 +7,7 @@ Rule 3: what only lay beside a playbook that was started is kept for it and thos
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import msgspec
 
@@ -25,6 +25,22 @@ from petra.store.rows import PlaybookRow as Row
 
 ANY = "*"
 """What a playbook ``replaces`` that takes the place of whatever is there, and comes into no empty one."""
+
+
+class ReadsTexts(Protocol):
+    """Makes playbooks of texts; a server has long ones read beside its loop."""
+
+    async def __call__(self, text: str, name: str, /, *, checks: bool = True) -> Playbook:
+        """Read one, and check it unless that was done when it came in.
+
+        Raises:
+            InvalidPlaybookError: it has errors.
+        """
+
+
+async def read_here(text: str, name: str, /, *, checks: bool = True) -> Playbook:
+    """Read a playbook at once."""
+    return read(text, name, checks=checks).checked()
 
 
 class StaleError(UsageError):
@@ -53,6 +69,8 @@ class Catalogue:
     def __init__(self, store: Store, clock: Clock) -> None:
         self._store = store
         self._clock = clock
+        self.read: ReadsTexts = read_here
+        """Who makes playbooks of the texts that are sent."""
 
     async def apply(
         self, playbook: Playbook, *, replaces: str | None = None, namespace: str = DEFAULT
@@ -87,10 +105,10 @@ class Catalogue:
         Raises:
             InvalidPlaybookError: it has errors, and is none of those that are kept.
         """
-        unchecked = read(text, "the playbook", checks=False).checked()
+        unchecked = await self.read(text, "the playbook", checks=False)
         if await self._store.playbook(digest_of(unchecked)) is not None:
             return unchecked
-        return read(text, "the playbook").checked()
+        return await self.read(text, "the playbook")
 
     async def keep(self, gathered: Gathered, namespace: str = DEFAULT) -> Company | None:
         """Keep what was gathered around a playbook, and return it as company; None where there is none."""

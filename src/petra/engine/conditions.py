@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from petra.engine.keychains import Keychains
 from petra.engine.proofs import Proofs
@@ -22,8 +22,7 @@ LIMIT_REACHED = "the limit of its playbook is reached"
 """How the refusal begins of a start that a limit does not let in."""
 
 
-@dataclass(frozen=True, slots=True)
-class Conditions:
+class Conditions(Struct, frozen=True):
     """Asked before a start is submitted, whoever starts it: a caller here, a parent, another engine."""
 
     proofs: Proofs

@@ -8,8 +8,9 @@ Rule 3: what comes when the engine closes is for the next one to ask for again.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import assert_never
+
+from msgspec import Struct
 
 from petra.engine.custody import Custody
 from petra.engine.dispatch import Dispatcher
@@ -28,8 +29,7 @@ from petra.wire import frames
 from petra.wire.connection import LostError, NonsenseError
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WorkerConnections:
+class WorkerConnections(Struct, frozen=True, kw_only=True):
     """Takes what workers say."""
 
     life: Life

@@ -6,21 +6,20 @@ quotas of all namespaces stand on one shelf: whoever starts something must know 
 
 from __future__ import annotations
 
-from typing import Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import msgspec
 
 from petra.clock import Clock
 from petra.engine.catalogue import ANY, StaleError
-from petra.playbook.documents import AnyDocument
-from petra.playbook.shared import EXECUTIONS
+from petra.engine.shelves import RESOURCES, SCHEDULES, Shelved, shelved
 from petra.playbook.write import document_yaml
 from petra.store.base import Store
 from petra.store.rows import Batch, PlaybookRow
 
-SCHEDULES: Final = "schedules"
-RESOURCES: Final = "resources"
-QUOTAS: Final = "/quotas"
+if TYPE_CHECKING:  # they bring calendars along
+    from petra.playbook.documents import AnyDocument
+
 _SHELVES: Final = {"Schedule": SCHEDULES, "Resource": RESOURCES}
 
 
@@ -38,13 +37,6 @@ class AppliedDocument(NamedTuple):
             "kind": document.kind, "path": document.name, "version": row.version, "digest": row.digest,
             "unchanged": self.unchanged,
         }  # fmt: skip
-
-
-class Shelved(NamedTuple):
-    """Where a document stands."""
-
-    shelf: str
-    path: str
 
 
 class Documents:
@@ -86,13 +78,6 @@ class Documents:
     async def _current(self, place: Shelved) -> PlaybookRow | None:
         known = self._store.playbook_versions(place.path, limit=1, namespace=place.shelf)
         return next(iter(await known), None)
-
-
-def shelved(name: str, namespace: str, shelf: str) -> Shelved:
-    """Return where a document stands."""
-    if shelf == RESOURCES and name == EXECUTIONS:
-        return Shelved(QUOTAS, namespace)
-    return Shelved(f"{namespace}/{shelf}", name)  # no namespace has a slash in its name
 
 
 def _row(document: AnyDocument, applied: float, place: Shelved) -> PlaybookRow:

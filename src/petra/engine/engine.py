@@ -89,6 +89,7 @@ _log = logging.getLogger(__name__)
 class Engine:
     """Runs executions durably on a store."""
 
+    _deciding: asyncio.Task[None] | None = None
     in_order = False
     """After the end: whether it closed with nothing lost that the next one has to know of."""
 
@@ -144,11 +145,7 @@ class Engine:
         self._porter = Porter(objects, self.clock, self.life, self._inbox)
         refusals = Refusals(self._inbox, self._courier, reports)
         self.notifying = (notifying or Notifying()).begun(self)
-        self.resources = SharedResources(store, self.clock)
-        self.turnstile = Turnstile(
-            store, self.clock, self.shards, courier=self._courier, resources=self.resources, scope=self.scope,
-            view=self.view,
-        )  # fmt: skip
+        self.resources, self.turnstile = self._limits()
         releaser = Releaser(
             self.custody, reports, store=store, inbox=self._inbox, courier=self._courier, feed=self.feed, refusals=refusals,
             to_be_sent=self.notifying.wake, lines_changed=self.turnstile.changed,
@@ -173,7 +170,14 @@ class Engine:
             giving=Giving(secrets, self.custody.leases, self.cache),
         )  # fmt: skip
         self.custody.found_again = self._know_again
-        self._deciding: asyncio.Task[None] | None = None
+
+    def _limits(self) -> tuple[SharedResources, Turnstile]:
+        """Make who lets executions in where limits let them wait."""
+        resources = SharedResources(self.store)
+        return resources, Turnstile(
+            self.store, self.clock, self.shards, courier=self._courier, resources=resources, scope=self.scope,
+            view=self.view,
+        )  # fmt: skip
 
     # Life
 

@@ -16,7 +16,7 @@ from petra.engine.manners import BreachError
 from petra.engine.workers import Lease, Link
 from petra.errors import PetraError
 from petra.keychain import KeychainError
-from petra.keychain.sources import STORED_KINDS, stored_as
+from petra.keychain.stored import STORED_KINDS, stored_as
 from petra.playbook import Playbook
 from petra.wire import frames
 

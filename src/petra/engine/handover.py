@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection
-from dataclasses import dataclass
 from itertools import chain
+
+from msgspec import Struct
 
 from petra.engine.cache import Cache
 from petra.engine.courier import Courier
@@ -19,8 +20,7 @@ from petra.engine.wakes import Wakes
 from petra.store.rows import shard_of
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Handover:
+class Handover(Struct, frozen=True, kw_only=True):
     """Acts for the shards of an engine (``petra.engine.shards.Owner``)."""
 
     recovery: Recovery

@@ -11,15 +11,16 @@ begins, and what is missing then is an incident. A worker that is just being sta
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass, field
 from functools import partial
+
+from msgspec import Struct, field
 
 from petra.clock import Clock, doze
 from petra.engine.giving import SecretKeeper
 from petra.engine.limits import COMING_S, MISSING_MAX, SECRETS_S, WORDS_MAX
 from petra.engine.workers import ANYTHING, Bounds, Link
 from petra.kernel import Program
-from petra.keychain.sources import stored_as
+from petra.keychain.stored import stored_as
 from petra.kinds import SERVER_KINDS
 from petra.namespaces import DEFAULT
 from petra.playbook import Playbook, to_yaml
@@ -28,8 +29,7 @@ from petra.wire import frames
 _Question = tuple[Link, str]
 
 
-@dataclass(eq=False)
-class Keychains:
+class Keychains(Struct, eq=False):
     """Asks workers about the secrets of playbooks."""
 
     _clock: Clock

@@ -7,6 +7,8 @@ twice, whoever dies in between, and nobody need look for children after a crash.
 
 from __future__ import annotations
 
+from functools import cache
+
 import msgspec
 
 from petra.engine.changes import Draft
@@ -33,7 +35,16 @@ class Message(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 encode = msgspec.json.Encoder().encode
-decode = msgspec.json.Decoder(Message).decode
+
+
+@cache
+def _decoder() -> msgspec.json.Decoder[Message]:
+    return msgspec.json.Decoder(Message)
+
+
+def decode(text: bytes) -> Message:
+    """Read what is in a letter."""
+    return _decoder().decode(text)
 
 
 def letters_of(draft: Draft) -> tuple[Letter, ...]:

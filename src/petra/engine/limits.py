@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 # What an engine takes in
 BATCH_MAX = 2_000
@@ -52,7 +52,7 @@ PROGRAMS_MAX = 500
 READ_BATCH = 5_000
 WARM_MAX = 250
 WARM_RECORDS = 200
-SNAPSHOT_EVERY = 5_000
+SNAPSHOT_EVERY = 2_000
 SNAPSHOT_SHARE = 64
 
 # Time
@@ -114,8 +114,7 @@ NOTIFY_DATA_MAX = 65_536
 NOTIFY_FLUSH_S = 5.0
 
 
-@dataclass(frozen=True, slots=True)
-class Limit:
+class Limit(Struct, frozen=True):
     """One limit: its name, its value, the unit of it, and what happens when it is reached."""
 
     name: str

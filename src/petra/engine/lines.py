@@ -10,7 +10,6 @@ Rule 4: whoever waits for those who wait for it would wait for ever, and is told
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass, field
 from typing import Final
 
 import msgspec
@@ -25,22 +24,20 @@ _decode = msgspec.json.Decoder(Recent).decode
 _TURNED_AWAY: Final = frozenset({"cancel_new", "reject"})
 
 
-@dataclass(frozen=True, slots=True)
-class Allowance:
+class Allowance(msgspec.Struct, frozen=True):
     """What the server's configuration allows in a line; None: as much as anybody likes."""
 
     units: int | None = None
     rate: Rate | None = None
 
 
-@dataclass(slots=True)
-class LineVerdict:
+class LineVerdict(msgspec.Struct):
     """What is decided about a line; ``again`` is when a rate lets the next one in."""
 
-    given: list[PermitRow] = field(default_factory=list)
-    refused: list[tuple[PermitRow, str, str]] = field(default_factory=list)
+    given: list[PermitRow] = []
+    refused: list[tuple[PermitRow, str, str]] = []
     """Who is turned away, why, and the kind of error that is."""
-    stopped: list[PermitRow] = field(default_factory=list)
+    stopped: list[PermitRow] = []
     recent: bytes | None = None
     again: float | None = None
 

@@ -12,12 +12,11 @@ from typing import TYPE_CHECKING, Self
 from petra.engine.herald import Herald
 from petra.engine.limits import NOTIFY_FLUSH_S
 from petra.engine.news import Notice, Topic
-from petra.keychain import Credentials, NoCredentials
-from petra.notify import Links, NotifyFile, Sender
-from petra.notify.carriers import Carriers
 
 if TYPE_CHECKING:
     from petra.engine.engine import Engine
+    from petra.keychain import Credentials
+    from petra.notify import Links, NotifyFile, Sender
 
 
 class Notifying:
@@ -34,15 +33,24 @@ class Notifying:
         """Make one; without a ``file`` nothing is sent, and without a ``home`` no links that act."""
         self.file = file
         self.herald = Herald(file)
-        self.links = Links.of(home) if home is not None and file is not None and file.url else None
-        self._credentials = credentials or NoCredentials()
+        self.links: Links | None = None
+        if home is not None and file is not None and file.url:
+            from petra.notify import Links  # noqa: PLC0415 - only where somebody is told
+
+            self.links = Links.of(home)
+        self._credentials = credentials
 
     def begun(self, engine: Engine) -> Self:
         """Send for an engine, from when it runs."""
         if self.file is None:
             return self
+        from petra.keychain import NoCredentials  # noqa: PLC0415 - only where somebody is told
+        from petra.notify import Sender  # noqa: PLC0415
+        from petra.notify.carriers import Carriers  # noqa: PLC0415
+
+        carriers = Carriers(self._credentials or NoCredentials(), engine.clock)
         self.sender = Sender(
-            engine.store, engine.clock, self.file, Carriers(self._credentials, engine.clock), links=self.links,
+            engine.store, engine.clock, self.file, carriers, links=self.links,
             mine=engine.shards.mine,
             gave_up=lambda words: engine.feed.tell(Topic.WORKERS, Notice(about="trouble", text=words)),
         )  # fmt: skip

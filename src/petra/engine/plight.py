@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
 
 from petra.engine.cache import Entry
 from petra.engine.custody import Custody
 from petra.engine.retries import Retries
 from petra.engine.workers import ALONE, Queue
-from petra.kernel.explain import Explanation, Waiting, explain
 from petra.namespaces import DEFAULT
+
+if TYPE_CHECKING:
+    from petra.kernel.explain import Explanation, Waiting
 
 
 def explained(custody: Custody, entry: Entry, retries: Retries | None = None) -> Explanation:
     """Explain an execution as it is now, with what workers do for it, or why none does."""
+    from petra.kernel.explain import explain  # noqa: PLC0415 - only for who asks
+
     explanation = explain(entry.program, entry.state)
     execution = entry.state.id
     waiting = [_with_worker(custody, execution, wait) for wait in explanation.waiting]

@@ -8,7 +8,8 @@ Rule 3: objects go when no execution that is left refers to them (``petra.engine
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from petra.engine.limits import EXPIRE_MAX
 from petra.engine.retention import collect
@@ -18,8 +19,7 @@ from petra.store.base import PAGE, Store
 from petra.store.rows import ExecutionFilter, ExecutionRow
 
 
-@dataclass(slots=True)
-class Family:
+class Family(Struct):
     """An execution with all that are below it, and those of them that have not ended."""
 
     root: str

@@ -11,13 +11,12 @@ from typing import Final
 
 import msgspec
 
-from petra.clock import Clock
-from petra.engine.documents import QUOTAS, RESOURCES, Documents, shelved
 from petra.engine.lines import Allowance
+from petra.engine.shelves import QUOTAS, RESOURCES, shelved
 from petra.kernel import commands as c
 from petra.kernel.permit_state import QUOTA
-from petra.playbook.documents import read_document
-from petra.playbook.shared import EXECUTIONS, SharedResource
+from petra.playbook.concurrency import EXECUTIONS
+from petra.playbook.shared import SharedResource
 from petra.store.base import Store
 from petra.store.rows import Batch, LineName, PlaybookRow
 
@@ -30,9 +29,8 @@ _KEPT: Final = 1_000
 class SharedResources:
     """What there is, as the store says."""
 
-    def __init__(self, store: Store, clock: Clock) -> None:
+    def __init__(self, store: Store) -> None:
         self._store = store
-        self._documents = Documents(store, clock)
         self._read: dict[str, SharedResource] = {}
         self.quotas: frozenset[str] = frozenset()
         """The namespaces that have a quota."""
@@ -50,8 +48,9 @@ class SharedResources:
 
     async def find(self, name: str, namespace: str) -> SharedResource | None:
         """Return a resource, or None."""
-        row = await self._documents.current(name, namespace, RESOURCES)
-        return self.parsed(row) if row is not None else None
+        place = shelved(name, namespace, RESOURCES)
+        known = await self._store.playbook_versions(place.path, limit=1, namespace=place.shelf)
+        return self.parsed(known[0]) if known else None
 
     async def listed(self, namespace: str) -> list[SharedResource]:
         """Return the resources of a namespace, by name."""
@@ -65,6 +64,8 @@ class SharedResources:
         """Read a text that is kept; it was checked when it came in."""
         known = self._read.get(row.digest)
         if known is None:
+            from petra.playbook.documents import read_document  # noqa: PLC0415 - it brings a calendar along
+
             made = read_document(row.source.decode(), row.path).checked()
             assert isinstance(made, SharedResource), "it stands on the shelf of resources"
             if len(self._read) >= _KEPT:

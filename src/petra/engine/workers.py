@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import math
 from collections import OrderedDict
-from dataclasses import dataclass, field
 from typing import Final, NamedTuple, Protocol
 
 import msgspec
+from msgspec import Struct, field
 
 from petra.engine.limits import REMEMBERED_MAX
 from petra.engine.parcels import SentValues
@@ -85,8 +85,7 @@ class Seen(msgspec.Struct, frozen=True):
     """Whose runs it may do; None: all."""
 
 
-@dataclass(slots=True, eq=False)
-class WorkerSeen:
+class WorkerSeen(Struct, eq=False):
     """A worker as the engine sees it."""
 
     link: Link

@@ -6,7 +6,6 @@ or define code (``include``, ``import``, ``extends``, ``block``, ``macro``, ``ca
 
 from __future__ import annotations
 
-from difflib import get_close_matches
 from functools import lru_cache
 from typing import Final, NoReturn
 
@@ -97,6 +96,8 @@ class _Blocks:
         if word in _CLOSERS:
             message, hint = f"{{% {word} %}} closes nothing that was opened", None
         else:
+            from difflib import get_close_matches  # noqa: PLC0415 - only for a slip
+
             close = get_close_matches(word, STATEMENTS, n=1)
             message = f"there is no statement {word!r}"
             hint = f"did you mean {close[0]!r}?" if close else f"known: {', '.join(STATEMENTS)}"

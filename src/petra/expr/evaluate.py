@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterable, Mapping
-from difflib import get_close_matches
 from functools import lru_cache
 from typing import Final
 
@@ -503,6 +502,8 @@ class Compiler:
         self, what: str, name: str, known: Iterable[str], offset: int, hint: str | None = None
     ) -> ExpressionError:
         names = sorted(known)
+        from difflib import get_close_matches  # noqa: PLC0415 - only for a slip
+
         close = get_close_matches(name[:80], names, n=1)
         if hint is None:
             hint = f"did you mean {close[0]!r}?" if close else f"known: {', '.join(names)}"

@@ -8,8 +8,9 @@ binds (``for``, ``set``, ``with``) are not read from the scope and do not count.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from petra.errors import ExpressionError
 from petra.expr import tree
@@ -23,8 +24,7 @@ if TYPE_CHECKING:
 Path = tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class PathUse:
+class PathUse(Struct, frozen=True):
     """One reading of the scope; ``start`` and ``end`` are offsets into the source."""
 
     path: Path

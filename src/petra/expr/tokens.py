@@ -7,8 +7,9 @@ pair counts only outside of strings and brackets, so ``{{ {'a': {}} }}`` is one 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
+
+from msgspec import Struct
 
 from petra.errors import ExpressionError
 from petra.expr.limits import MAX_SOURCE, MAX_TOKENS
@@ -38,8 +39,7 @@ _PLAIN_ESCAPES: Final = {
 _BRACKETS: Final = {")": "(", "]": "[", "}": "{"}
 
 
-@dataclass(frozen=True, slots=True)
-class Word:
+class Word(Struct, frozen=True):
     """One word of an expression; ``kind`` is name, int, float, str, op or end."""
 
     kind: str
@@ -48,8 +48,7 @@ class Word:
     end: int
 
 
-@dataclass(frozen=True, slots=True)
-class Tag:
+class Tag(Struct, frozen=True):
     """A stretch of a template: ``kind`` is text, output or statement."""
 
     kind: str

@@ -6,15 +6,16 @@ time, also over the night when the clocks change. Whoever moves one asks the zon
 
 from __future__ import annotations
 
-import pkgutil
 from datetime import UTC, datetime, timedelta, tzinfo
-from difflib import get_close_matches
 from functools import lru_cache
 from io import BytesIO
-from zoneinfo import ZoneInfo
+from typing import TYPE_CHECKING
 
 from petra.errors import ExpressionError
 from petra.expr.frame import Value, wrong_type
+
+if TYPE_CHECKING:  # most expressions name no zone
+    from zoneinfo import ZoneInfo
 
 
 class Local(tzinfo):
@@ -75,20 +76,29 @@ def zone_of(name: Value) -> ZoneInfo:
 def _zone(name: str) -> ZoneInfo:
     known = zones()
     if name not in known:
+        from difflib import get_close_matches  # noqa: PLC0415 - only for a slip
+
         near = get_close_matches(name, known, n=1, cutoff=0.7)
         hint = f"did you mean '{near[0]}'?" if near else "write it as 'Europe/Berlin', or 'UTC'"
         raise ExpressionError(f"there is no time zone {name!r}", kind="unknown_zone", hint=hint)
-    found = pkgutil.get_data("tzdata", f"zoneinfo/{name}")
-    assert found is not None, "what is listed is there"
+    from zoneinfo import ZoneInfo  # noqa: PLC0415 - see above
+
+    found = _of_package(f"zoneinfo/{name}")
     return ZoneInfo.from_file(BytesIO(found), key=name)
 
 
 @lru_cache(maxsize=1)
 def zones() -> frozenset[str]:
     """Return the names of all zones."""
-    listed = pkgutil.get_data("tzdata", "zones")
-    assert listed is not None, "a dependency of this package"
-    return frozenset(listed.decode("ascii").split())
+    return frozenset(_of_package("zones").decode("ascii").split())
+
+
+def _of_package(name: str) -> bytes:
+    import pkgutil  # noqa: PLC0415 - see above
+
+    found = pkgutil.get_data("tzdata", name)
+    assert found is not None, "a dependency of this package, and what it lists is there"
+    return found
 
 
 @lru_cache(maxsize=4096)

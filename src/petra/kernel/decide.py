@@ -33,7 +33,6 @@ from petra.kernel.admission import DeniedError, judge_again, passes, reconsider
 from petra.kernel.cancel import stop, withdraw_branches
 from petra.kernel.ctx import schema_fault
 from petra.kernel.effects import AnyEffect, Assign, Extend
-from petra.kernel.migration import migrate
 from petra.kernel.objects import Made, Shelf
 from petra.kernel.program import Program
 from petra.kernel.rest import in_flight, is_held_back
@@ -239,12 +238,11 @@ def _waits_for_world(state: State) -> bool:
 def _start(turn: Turn, command: c.Start) -> None:
     if turn.state.seq:
         raise RefusedError("an execution begins once")
-    program, spec = turn.program, turn.program.spec
+    program = turn.program
     workload = _workload(turn, command)
-    if spec.input_schema is not None:
-        problem = schema_fault(canonical(spec.input_schema), workload)
-        if problem is not None:
-            raise RefusedError(f"the workload does not fit: {problem}")
+    fault = workload_fault(program, workload)
+    if fault is not None:
+        raise RefusedError(fault)
     priority = permits.priority_of(turn, command)
     needs = permits.wanted(turn, command, workload, priority)
     entry = e.Produced(id=derive("entry", turn.state.id), step=program.entry)
@@ -282,6 +280,14 @@ def _limits(turn: Turn) -> list[e.NewTimer]:
         return []
     due = turn.now + limit
     return [e.NewTimer(id=derive("execution", name), due=due, kind="execution", group="execution")]
+
+
+def workload_fault(program: Program, workload: dict[str, Any]) -> str | None:
+    """Return why a workload, with the defaults in it, cannot be begun with."""
+    if program.spec.input_schema is None:
+        return None
+    problem = schema_fault(canonical(program.spec.input_schema), workload)
+    return None if problem is None else f"the workload does not fit: {problem}"
 
 
 def _workload(turn: Turn, command: c.Start) -> dict[str, Any]:
@@ -410,6 +416,8 @@ def _reconsider_all(turn: Turn) -> None:
 
 
 def _migrate(turn: Turn, command: c.Migrate) -> None:
+    from petra.kernel.migration import migrate  # noqa: PLC0415 - few move
+
     migrate(turn, command)
     _reconsider_all(turn)
 

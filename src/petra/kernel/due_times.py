@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from itertools import islice
+from typing import TYPE_CHECKING
 
-from petra.calendar import Nominal, written
 from petra.kernel import commands as c
 from petra.kernel import schedule_events as s
 from petra.kernel.effects import CancelChild, StartOther
@@ -12,6 +12,9 @@ from petra.kernel.state import derive
 from petra.kernel.timetable import QUEUE_MAX, Timetable, put_off, waits_for_end
 from petra.kernel.turn import Turn
 from petra.own_labels import NOMINAL, SCHEDULE
+
+if TYPE_CHECKING:
+    from petra.calendar import Nominal
 
 LATE_S = 60.0
 """A time that is decided about so much later is still on time."""
@@ -162,6 +165,8 @@ def child_of(table: Timetable, nominal: float) -> str:
 
 def start_other(turn: Turn, child: str, nominal: float, *, tells: bool) -> None:
     """Start the playbook of a schedule for a time."""
+    from petra.calendar import written  # noqa: PLC0415 - only where a schedule is kept
+
     state, schedule = turn.state, table_of(turn).schedule
     start = c.Start(
         now=0.0,

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import Any
+
+from msgspec import Struct, field
 
 from petra.expr.dates import NOW
 from petra.expr.frame import FOLLOW
@@ -19,8 +20,7 @@ from petra.references import Follow
 _SIGNALS_SHOWN = 5
 
 
-@dataclass(frozen=True, slots=True)
-class Queued:
+class InLine(Struct, frozen=True):
     """A place in the line of a limit: the first is number 1. ``holders`` are some of those who are in."""
 
     limit: str
@@ -32,8 +32,7 @@ class Queued:
     holders: list[str]
 
 
-@dataclass(frozen=True, slots=True)
-class Waiting:
+class Waiting(Struct, frozen=True):
     """One token that waits: where, for what, and what would unblock it."""
 
     token: str
@@ -47,11 +46,10 @@ class Waiting:
     """The execution of the sub-playbook that it waits for."""
     permit: str = ""
     """What it waits for of a limit that executions share; the store knows its place in the line."""
-    queue: Queued | None = None
+    queue: InLine | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Explanation:
+class Explanation(Struct, frozen=True):
     """The class an execution is in, and every token that waits."""
 
     status: str

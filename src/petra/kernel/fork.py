@@ -12,7 +12,6 @@ Rule 3: a fork of a fork takes over one past, whose parts say whose each record 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from difflib import get_close_matches
 from typing import NamedTuple
 
 import msgspec
@@ -94,6 +93,8 @@ def rerun(
         for event in (record.event for record in records)
         if isinstance(event, e.StepStarted)
     }
+    from difflib import get_close_matches  # noqa: PLC0415 - only for a slip
+
     near = get_close_matches(step, begun, n=1)
     words = (
         f"; did you mean '{near[0]}'?"

@@ -9,7 +9,9 @@ Rule 4: a refusal changes nothing, and names the token and the reason.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from petra.errors import PetraError
 from petra.kernel import commands as c
@@ -31,8 +33,7 @@ class MovedOnError(PetraError):
     """An execution has moved on since a plan was made."""
 
 
-@dataclass(frozen=True, slots=True)
-class Move:
+class Move(Struct, frozen=True):
     """Where one thing will be: a token, a run, a group, a work item or a timer. ``fault`` says why it cannot."""
 
     what: str
@@ -43,8 +44,7 @@ class Move:
     fault: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class MigrationPlan:
+class MigrationPlan(Struct, frozen=True):
     """Where everything that lives will be, and why that is not possible, if it is not."""
 
     moves: list[Move]

@@ -34,7 +34,7 @@ class Permit(Struct, gc=False):
     then: str = ""
 
 
-class Permits(Struct, gc=False):
+class OwnPermits(Struct, gc=False):
     """All permits of one execution, by id."""
 
     by_id: dict[str, Permit] = {}

@@ -5,9 +5,10 @@ Fields of ``human``, ``wait`` and ``playbook`` are rendered here, once per attem
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
+
+from msgspec import Struct
 
 from petra.kernel import events as e
 from petra.kernel.lists import Listed, listed
@@ -23,8 +24,7 @@ PEOPLE_MAX = 1_000
 PERSON_MAX = 400
 
 
-@dataclass(slots=True)
-class Prepared:
+class Prepared(Struct):
     """What a run begins with."""
 
     items: Listed | None = None

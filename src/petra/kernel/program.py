@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Literal
 
 import msgspec
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from petra.errors import ExpressionError
 from petra.expr import PathUse, Profile, Template, compile_template, paths
@@ -42,8 +43,7 @@ _HANDLER_READS = ("event", "ok()", "fail()")
 _ANY = "*"
 
 
-@dataclass(frozen=True, slots=True)
-class Value:
+class Value(Struct, frozen=True):
     """A JSON value whose strings may be templates, ready to render against a scope."""
 
     value: Any
@@ -107,8 +107,7 @@ def _ctx_keys(names: Iterable[tuple[str, ...]]) -> frozenset[str]:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class Guard:
+class Guard(Struct, frozen=True):
     """A condition and what it reads."""
 
     text: str
@@ -131,8 +130,7 @@ def guard(when: str | bool | None) -> Guard:  # noqa: FBT001 - what authors writ
     return Guard(text=when, template=template, always=False, names=names, ctx=_ctx_keys(names))
 
 
-@dataclass(frozen=True, slots=True)
-class ArcPlan:
+class ArcPlan(Struct, frozen=True):
     """An arc, compiled."""
 
     arc: Arc
@@ -155,8 +153,7 @@ class ArcPlan:
         return not self.multiplies and self.args.constant and not self.args.value
 
 
-@dataclass(frozen=True, slots=True)
-class Reads:
+class Reads(Struct, frozen=True):
     """What a gate depends on: ctx keys and steps; ``*`` where only the run knows which."""
 
     ctx: frozenset[str]
@@ -168,8 +165,7 @@ class Reads:
 NOTHING = Reads(frozenset(), frozenset(), token=False)
 
 
-@dataclass(frozen=True, slots=True)
-class LoopPlan:
+class LoopPlan(Struct, frozen=True):
     """One level of a loop, compiled."""
 
     loop: Loop
@@ -188,8 +184,7 @@ class LoopPlan:
         return [self.parallel, *(self.inner.levels if self.inner is not None else ())]
 
 
-@dataclass(slots=True)
-class StepPlan:
+class StepPlan(Struct):
     """A step, compiled."""
 
     step: Step
@@ -214,19 +209,19 @@ class StepPlan:
     """Whether a worker may be asked what time it is."""
     incoming: list[Arrow] = field(default_factory=list)
 
-    # What a decision asks again and again, answered once.
-    name: str = field(init=False)
-    pairs_arcs: bool = field(init=False)
+    # What a decision asks again and again, answered once, when the plan is made.
+    name: str = ""
+    pairs_arcs: bool = False
     """Whether its join looks at arcs and not at groups."""
-    joins_all: bool = field(init=False)
+    joins_all: bool = False
     """Whether its join waits for every branch of a group."""
-    gated: bool = field(init=False)
+    gated: bool = False
     """Whether a token must be admitted before it starts."""
-    plain: bool = field(init=False)
+    plain: bool = False
     """Whether a run of it begins with nothing but its token and perhaps a time limit: no list, no wait."""
-    timed: bool = field(init=False)
+    timed: bool = False
     """Whether a run of it begins with a time limit."""
-    straight: bool = field(init=False)
+    straight: bool = False
     """Whether a success goes one way, whatever it came to: along the first arc, or nowhere."""
 
     def __post_init__(self) -> None:

@@ -18,7 +18,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from petra.kernel.permit_state import limit_in_words
 from petra.kernel.program import Program, StepPlan
@@ -32,8 +33,7 @@ ORDER = ("human", "signal", "child", "timer")
 """What runs wait for, by what is said first; gates come after them."""
 
 
-@dataclass(frozen=True, slots=True)
-class WhyAtRest:
+class WhyAtRest(Struct, frozen=True):
     """A class of rest with its reason, and the token or run that shows it."""
 
     status: str

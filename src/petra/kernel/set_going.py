@@ -7,7 +7,6 @@ from petra.kernel import events as e
 from petra.kernel import permits, tasks
 from petra.kernel.effects import Assign
 from petra.kernel.fork import pieces
-from petra.kernel.migration import go_on_with
 from petra.kernel.state import Chunk, StepRun
 from petra.kernel.turn import RefusedError, Turn
 
@@ -32,6 +31,8 @@ def fork(turn: Turn, command: c.Fork) -> None:
     for piece in others:
         turn.emit(e.PastTaken(past=piece))
     if command.digest or command.workload is not None:
+        from petra.kernel.migration import go_on_with  # noqa: PLC0415 - few move
+
         go_on_with(turn, command)
     if not permits.ask_again(turn):
         set_going(turn)

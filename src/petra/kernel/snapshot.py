@@ -23,7 +23,7 @@ _CLASSES: dict[tuple[str, str], type] = {
     for made in (
         model.State, model.Activation, model.ReadyToken, waiting.Timer, waiting.Awaited, model.LoopState, model.Chunk,
         model.StepRun, model.Group, waiting.WorkItem, model.KeyWriter, waiting.Signal, model.Undo, model.Branch, model.Began, Error,
-        Company, Companion, timetable.Timetable, timetable.Filling, permit_state.Permits, permit_state.Permit,
+        Company, Companion, timetable.Timetable, timetable.Filling, permit_state.OwnPermits, permit_state.Permit,
     )
 }  # fmt: skip
 

@@ -17,7 +17,7 @@ from typing import Any, Literal, NamedTuple
 
 from msgspec import Struct, field
 
-from petra.kernel.permit_state import Permits
+from petra.kernel.permit_state import OwnPermits
 from petra.kernel.timetable import Timetable
 from petra.kernel.waiting import LIMITS, Awaited, Signal, Timer, WorkItem
 from petra.namespaces import DEFAULT
@@ -26,8 +26,7 @@ from petra.wire import Error
 
 DELIVERIES_MAX = 5
 LEASE_S = 30.0
-DISARMED_KEPT = 64
-"""So many disarmed timers may stay in the heap beside the armed ones."""
+DISARMED_KEPT = 64  # of timers in the heap that nobody waits for, beside as many as are armed
 
 
 class Branch(NamedTuple):
@@ -339,7 +338,7 @@ class State(Struct, gc=False):
     """The execution that keeps the schedule which started it, and waits for its end (S24)."""
     timetable: Timetable | None = None
     priority: int = 0
-    permits: Permits | None = None
+    permits: OwnPermits | None = None
     origins: list[str] = []
     """The executions whose past this one has, oldest first."""
     gathered: dict[str, Seen] = {}

@@ -9,7 +9,6 @@ Rule 4: a child that fails is an error, or with ``catch`` an ok that carries its
 from __future__ import annotations
 
 import hashlib
-from difflib import get_close_matches
 from typing import Any
 
 from petra.errors import UnreadableError
@@ -252,6 +251,8 @@ def _unknown_signal(turn: Turn, name: str) -> str:
     if not known:
         return f"no step waits for a signal '{name}', nor for any other"
     shown = ", ".join(f"'{found}'" for found in known)
+    from difflib import get_close_matches  # noqa: PLC0415 - only for a slip
+
     close = get_close_matches(name, known, n=1)
     hint = f"did you mean '{close[0]}'? " if close else ""
     return f"no step waits for a signal '{name}'; {hint}steps wait for {shown}"

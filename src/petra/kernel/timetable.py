@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 from msgspec import Struct, field
 
-from petra.calendar import Nominal, jitter, written
-from petra.playbook.schedule import Schedule
 from petra.values import canonical
+
+if TYPE_CHECKING:  # a calendar is loaded where a schedule is kept
+    from petra.calendar import Nominal
+    from petra.playbook.schedule import Schedule
 
 TIMER = "schedule"
 """The one timer of a schedule, and its kind."""
@@ -77,6 +79,8 @@ def schedule_of(document: dict[str, Any]) -> Schedule:
 
 @lru_cache(maxsize=256)
 def _decoded(text: bytes) -> Schedule:
+    from petra.playbook.schedule import Schedule  # noqa: PLC0415 - see above
+
     return msgspec.json.decode(text, type=Schedule)
 
 
@@ -100,6 +104,8 @@ def coming(table: Timetable) -> Coming | None:
 
 def put_off(table: Timetable, nominal: float) -> float:
     """Return when a nominal time is started."""
+    from petra.calendar import jitter  # noqa: PLC0415 - see above
+
     schedule = table.schedule
     return nominal + jitter(schedule.name, nominal, schedule.jitter_s)
 
@@ -126,6 +132,8 @@ def sentence(table: Timetable) -> str:
     if table.paused:
         return f"{name} is paused"
     if found is not None:
+        from petra.calendar import written  # noqa: PLC0415 - see above
+
         note = f" ({found.nominal.note})" if found.nominal.note else ""
         return f"{name} is due next at {written(found.nominal.at, schedule.timezone)}{note}"
     if waits_for_end(table):

@@ -6,14 +6,19 @@ back, ``FileCredentials`` keeps them sealed at rest.
 
 from __future__ import annotations
 
-from petra.keychain.credentials import Credentials, FileCredentials, NoCredentials
-from petra.keychain.keychain import Keychain, Secrets
-from petra.keychain.providers import Provider, Vault
-from petra.keychain.scrub import Scrubber
-from petra.keychain.seal import KeychainError, KeyFile, Sealed
-from petra.keychain.secret import Secret
-from petra.keychain.view import View
-from petra.keychain.web import Web
+from typing import TYPE_CHECKING
+
+from petra.lazy_names import lazy
+
+if TYPE_CHECKING:
+    from petra.keychain.credentials import Credentials, FileCredentials, NoCredentials
+    from petra.keychain.keychain import Keychain, Secrets
+    from petra.keychain.providers import Provider, Vault
+    from petra.keychain.scrub import Scrubber
+    from petra.keychain.seal import KeychainError, KeyFile, Sealed
+    from petra.keychain.secret import Secret
+    from petra.keychain.view import View
+    from petra.keychain.web import Web
 
 __all__ = [
     "Credentials",
@@ -31,3 +36,20 @@ __all__ = [
     "View",
     "Web",
 ]
+
+if not TYPE_CHECKING:  # an engine asks for little of it
+    __getattr__ = lazy(
+        __name__,
+        {
+            **dict.fromkeys(
+                ("Credentials", "FileCredentials", "NoCredentials"), "petra.keychain.credentials"
+            ),
+            **dict.fromkeys(("Keychain", "Secrets"), "petra.keychain.keychain"),
+            **dict.fromkeys(("Provider", "Vault"), "petra.keychain.providers"),
+            "Scrubber": "petra.keychain.scrub",
+            **dict.fromkeys(("KeyFile", "KeychainError", "Sealed"), "petra.keychain.seal"),
+            "Secret": "petra.keychain.secret",
+            "View": "petra.keychain.view",
+            "Web": "petra.keychain.web",
+        },
+    )

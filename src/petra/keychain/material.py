@@ -12,11 +12,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any, Final
 from urllib.parse import parse_qsl, quote, unquote, urlencode, urlsplit
 
 import msgspec
+from msgspec import Struct
 
 from petra.keychain.seal import KeychainError
 from petra.keychain.secret import Secret
@@ -28,8 +28,7 @@ PUBLIC: Final = frozenset(
 """Parts that are no secret: scrubbing them would only hide what happened."""
 
 
-@dataclass(frozen=True, slots=True)
-class Material:
+class Material(Struct, frozen=True):
     """A resolved entry; ``fresh_until`` is on the monotonic clock."""
 
     secret: Secret

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, Final
 from urllib.parse import quote_plus
+
+from msgspec import Struct
 
 from petra.keychain.seal import KeychainError
 from petra.keychain.web import Web
@@ -20,8 +21,7 @@ DEFAULT_TTL_S: Final = 300.0
 _OK = range(200, 300)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Client:
+class Client(Struct, frozen=True, kw_only=True):
     """Who asks."""
 
     id: str

@@ -7,15 +7,17 @@ would have to be asked.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Collection, Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
+
+from msgspec import Struct, field
 
 from petra.keychain import oauth2
 from petra.keychain.credentials import Credentials, Later
 from petra.keychain.material import postgres, text_of, text_or_object
 from petra.keychain.providers import Provider
 from petra.keychain.seal import KeychainError
+from petra.keychain.stored import stored_as
 from petra.keychain.web import Web
 from petra.playbook.credentials import CREDENTIAL_KINDS
 from petra.playbook.model import Credential
@@ -25,8 +27,7 @@ KEEP_S: Final = 60.0
 MAX_FILE: Final = 1024 * 1024
 
 
-@dataclass(slots=True)
-class EntryAsked:
+class EntryAsked(Struct):
     """An entry to resolve."""
 
     entry: Credential
@@ -53,17 +54,14 @@ class EntryAsked:
         return KeychainError(f"keychain '{self.name}': {message}", kind)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Sources:
+class Sources(Struct, frozen=True, kw_only=True):
     """Everything that values can come from."""
 
     environ: Mapping[str, str]
     credentials: Credentials
     providers: Mapping[str, Provider]
     web: Web
-    _kinds: dict[str, Callable[[EntryAsked], Awaitable[Any]]] = field(
-        default_factory=dict, init=False
-    )
+    _kinds: dict[str, Callable[[EntryAsked], Awaitable[Any]]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self._kinds.update(
@@ -235,15 +233,6 @@ class Sources:
         if missing := sorted(str(part) for part in chosen.values() if part not in found):
             raise asked.wrong(f"the secret has no '{missing[0]}'", "not_found")
         return {str(part): found[key] for part, key in chosen.items()}
-
-
-STORED_KINDS: Final = frozenset({"credential", "bearer", "basic", "api_key", "postgres_credential"})
-"""Kinds of entries that may need a stored credential."""
-
-
-def stored_as(entry: Credential) -> str:
-    """Return the name of the stored credential that an entry means, if it means one."""
-    return str(entry.settings.get("credential") or entry.settings.get("ref") or entry.name)
 
 
 def _kind_of(error: OSError) -> str:

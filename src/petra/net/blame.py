@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
+
+from msgspec import Struct
 
 from petra.net.contexts import Context, Contexts
 from petra.net.joins import needed
@@ -17,8 +18,7 @@ if TYPE_CHECKING:
 STEPS_SHOWN = 7
 
 
-@dataclass(frozen=True, slots=True)
-class Blame:
+class Blame(Struct, frozen=True):
     """A join, and the step because of which it waits."""
 
     join: str

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from petra.net.branching import END, route
 from petra.net.joins import join_transitions, let_or_joins_wait
@@ -22,8 +24,7 @@ if TYPE_CHECKING:
 CLOSED = "closed"
 
 
-@dataclass(slots=True)
-class Builder:
+class Builder(Struct):
     """Collects places and transitions with unique names."""
 
     playbook: Playbook

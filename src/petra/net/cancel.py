@@ -7,8 +7,9 @@ function of markings that both amount to.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from petra.errors import NetError
 
@@ -19,8 +20,7 @@ if TYPE_CHECKING:
     from petra.net.net import Net
 
 
-@dataclass(frozen=True, slots=True)
-class Region:
+class Region(Struct, frozen=True):
     """Places that are emptied together."""
 
     name: str

@@ -14,10 +14,11 @@ are part of the net and are left out of the question of soundness.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cached_property
 from types import MappingProxyType
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from petra.net.admits import admits
 from petra.net.branching import END
@@ -33,8 +34,7 @@ if TYPE_CHECKING:
     from petra.playbook.model import Playbook
 
 
-@dataclass(frozen=True)
-class Compiled:
+class Compiled(Struct, frozen=True, dict=True):
     """A playbook as a net. ``optional`` are the places that may hold tokens at the end."""
 
     playbook: Playbook

@@ -19,9 +19,10 @@ what it does not may still be. It trusts guards and fire functions to look at th
 from __future__ import annotations
 
 from collections import deque
-from dataclasses import dataclass
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
 
 from petra.net.compare import Equivalence, compare
 from petra.net.fire import drain, start
@@ -38,8 +39,7 @@ if TYPE_CHECKING:
     Counts = tuple[int, ...]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Question:
+class Question(Struct, frozen=True, eq=False):
     """A question about the data of one token, whose answer says which transition takes it."""
 
     place: str
@@ -50,8 +50,7 @@ class Question:
         return AnswerIn(self, answers)
 
 
-@dataclass(frozen=True, slots=True)
-class AnswerIn:
+class AnswerIn(Struct, frozen=True):
     """A guard: the decision gave one of these answers."""
 
     decision: Question
@@ -62,8 +61,7 @@ class AnswerIn:
         return self.decision.ask(mode[self.decision.place]) in self.answers
 
 
-@dataclass(frozen=True, slots=True)
-class Clash:
+class Clash(Struct, frozen=True):
     """Why the order of firing may matter, and a marking in which it does."""
 
     transitions: tuple[str, ...]
@@ -75,8 +73,7 @@ class Clash:
         return f"{' and '.join(map(repr, self.transitions))} at place {self.place!r}: {self.why}"
 
 
-@dataclass(frozen=True, slots=True)
-class Confluence:
+class Confluence(Struct, frozen=True):
     """The verdict of the lint. Without a clash and not confluent: too many markings to tell."""
 
     confluent: bool
@@ -84,8 +81,7 @@ class Confluence:
     markings: int
 
 
-@dataclass(frozen=True, slots=True)
-class Divergence:
+class Divergence(Struct, frozen=True):
     """Two complete runs of one net that are not equal in the sense of E1."""
 
     left: tuple[Receipt, ...]

@@ -10,9 +10,10 @@ Rule 5: an exception in a guard or a fire function is a failure, never rest: it 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from petra.errors import NetError
 from petra.net.agenda import Agenda
@@ -36,16 +37,14 @@ if TYPE_CHECKING:
 _FIFO = Fifo()
 
 
-@dataclass(frozen=True, slots=True)
-class Aborted:
+class Aborted(Struct, frozen=True):
     """A firing that was tried, and declined by its fire function."""
 
     transition: str
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
-class Stepped:
+class Stepped(Struct, frozen=True):
     """What one step did. Without a receipt nothing fired: all aborted, or nothing was enabled."""
 
     configuration: Configuration
@@ -58,8 +57,7 @@ class Stepped:
         return self.configuration.marking
 
 
-@dataclass(frozen=True, slots=True)
-class Drained:
+class Drained(Struct, frozen=True):
     """What a drain did, and whether it was the limit that stopped it."""
 
     configuration: Configuration

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
+
+from msgspec import Struct, field
 
 if TYPE_CHECKING:
     from petra.net.contexts import Context, Contexts
 
 
-@dataclass(slots=True)
-class Group:
+class Group(Struct):
     """The groups that one step makes in one context, and who closes them."""
 
     step: str

@@ -6,8 +6,9 @@ success or a failure, and what it is called. Everything else a guard reads stays
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from petra.errors import ExpressionError
 from petra.expr import Profile, compile_template
@@ -21,8 +22,7 @@ _HANDLER_READS = frozenset({"event", "ok()", "fail()"})
 _OPEN = object()
 
 
-@dataclass(frozen=True, slots=True)
-class Boundary:
+class Boundary(Struct, frozen=True):
     """What is known about the event that arcs are evaluated for."""
 
     ok: bool

@@ -8,8 +8,9 @@ Rule 4: ``or``, and leftovers of ``arcs``, are judged at rest: these transitions
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
 
 from petra.expr import paths
 from petra.net.closing import pairs_arcs

@@ -13,10 +13,10 @@ that somebody finds two sets of tokens with one sum.
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias, TypedDict
 
 import msgspec
+from msgspec import Struct
 
 from petra.errors import NetError
 from petra.net.suggest import unknown
@@ -35,8 +35,7 @@ PLAIN = b"null"
 PLAIN_HASH = hashlib.sha256(PLAIN).hexdigest()
 
 
-@dataclass(frozen=True, slots=True)
-class Token:
+class Token(Struct, frozen=True):
     """A token: its causal id, the canonical bytes of its data, the log position of its birth."""
 
     id: str

@@ -9,10 +9,11 @@ tokens stay.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from itertools import combinations, islice
 from math import comb, prod
 from typing import TYPE_CHECKING, Any, TypeAlias
+
+from msgspec import Struct
 
 from petra.net.suggest import unknown
 
@@ -29,15 +30,13 @@ Production: TypeAlias = Mapping[str, Sequence[object]]
 """What a firing produces: for each output place the data of its tokens, as many as the arc weighs."""
 
 
-@dataclass(frozen=True, slots=True)
-class Abort:
+class Abort(Struct, frozen=True):
     """A fire function returns this to say: not with these tokens; nothing has happened."""
 
     reason: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Mode:
+class Mode(Struct, frozen=True):
     """The tokens of one possible firing: those to take and those to read, by place."""
 
     taken: Mapping[str, tuple[Token, ...]]

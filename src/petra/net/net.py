@@ -15,10 +15,11 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING, TypeVar
 from unicodedata import normalize
+
+from msgspec import Struct
 
 from petra import values
 from petra.errors import NetError
@@ -34,16 +35,14 @@ _Named = TypeVar("_Named", "Place", "Transition")
 _TERM = re.compile(r"(?:(?P<weight>\d+)\s+)?(?P<place>\S.*)")
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
+class Place(Struct, frozen=True):
     """Where tokens wait."""
 
     name: str
     label: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Transition:
+class Transition(Struct, frozen=True):
     """What takes tokens from its inputs and puts tokens into its outputs, in one atomic firing.
 
     ``reads`` are places that must hold a token, which stays. ``resets`` are places emptied after
@@ -102,8 +101,7 @@ class Transition:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class Net:
+class Net(Struct, frozen=True):
     """Places, transitions, and how many plain tokens each place holds at the start."""
 
     name: str

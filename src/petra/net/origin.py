@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 if TYPE_CHECKING:
     from petra.net.contexts import Context
 
 
-@dataclass(frozen=True, slots=True)
-class Origin:
+class Origin(Struct, frozen=True):
     """Where a place or a transition comes from.
 
     ``arcs`` are positions in ``next.arcs`` as written. ``certain``: no guard and no data had a say.

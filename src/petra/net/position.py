@@ -11,10 +11,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
 from itertools import combinations, islice, product
 from types import MappingProxyType
 from typing import TypeAlias
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from petra.net.compile import Compiled
 from petra.net.contexts import Arrow, Context
@@ -29,8 +31,7 @@ Level: TypeAlias = tuple[str, int]
 """A group by its id, and the index of the branch in it."""
 
 
-@dataclass(frozen=True, slots=True)
-class Standing:
+class Standing(Struct, frozen=True):
     """A live token: at which step, waiting (``ready``) or ``running``, inside which branches."""
 
     id: str
@@ -40,8 +41,7 @@ class Standing:
     arrow: Arrow | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Fanned:
+class Fanned(Struct, frozen=True):
     """A group that an execution has: who made it, inside what, by which arc each branch; ``fired`` after its join."""
 
     id: str
@@ -55,8 +55,7 @@ class Fanned:
         return self.arcs[min(index, len(self.arcs) - 1)] if self.arcs else 0
 
 
-@dataclass(frozen=True, slots=True)
-class Position:
+class Position(Struct, frozen=True):
     """Everything of an execution that has a place: its tokens, its groups, the steps that started before."""
 
     tokens: tuple[Standing, ...]
@@ -64,8 +63,7 @@ class Position:
     started: frozenset[str] = frozenset()
 
 
-@dataclass(frozen=True, slots=True)
-class Outlook:
+class Outlook(Struct, frozen=True):
     """Whether a net is sound from a position. ``certain``: no guard is needed for the defect."""
 
     answer: Answer
@@ -124,14 +122,13 @@ def _defect(compiled: Compiled, space: Searched) -> Outlook | None:
     return Outlook("unsound", firings=tuple(firings), certain=certain, stuck=left)
 
 
-@dataclass
-class _Places:
+class _Places(Struct):
     """The places of a net by step, part and context, and the markings in which an execution stands."""
 
     compiled: Compiled
     position: Position
-    named: dict[tuple[str, str, Context], str] = field(init=False)
-    fans: dict[str, Fanned] = field(init=False)
+    named: dict[tuple[str, str, Context], str] = {}
+    fans: dict[str, Fanned] = {}
 
     def __post_init__(self) -> None:
         net, origin = self.compiled.net, self.compiled.origin

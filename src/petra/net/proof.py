@@ -9,8 +9,9 @@ Rule 3: what was not decided is a note, never a warning.
 from __future__ import annotations
 
 from collections import deque
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from petra.net.blame import Blame, blame, names, path_of
 from petra.net.budget import Budget, SpentError
@@ -39,8 +40,7 @@ MORE_EFFORT = "'petra check --effort SECONDS' looks further"
 MAYBE = "this depends on guards or data, so it may never happen"
 
 
-@dataclass(frozen=True, slots=True)
-class Proof:
+class Proof(Struct, frozen=True):
     """The verdict on a playbook, its problems, and what was looked at.
 
     ``counterexample`` names the firings that lead to the first defect.

@@ -14,8 +14,9 @@ search of every order (``every_order``), not proved. Hence:
 from __future__ import annotations
 
 from collections import deque
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
+
+from msgspec import Struct, field
 
 from petra.net.budget import Budget
 from petra.net.soundness.explore import Packing, safe_packing, wide_packing
@@ -41,8 +42,7 @@ DEAD_MAX = 5_000
 GROWING_MORE = 2_000
 
 
-@dataclass(slots=True)
-class Searched:
+class Searched(Struct):
     """The markings seen, how each was reached, and what was found."""
 
     names: list[str]

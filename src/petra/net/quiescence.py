@@ -9,9 +9,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from petra.net import tasks
 from petra.net.fire import is_quiescent
@@ -33,8 +34,7 @@ class Rest(Enum):
     DEAD = "dead"
 
 
-@dataclass(frozen=True, slots=True)
-class Blocked:
+class Blocked(Struct, frozen=True):
     """Why a transition is not enabled: the tokens it lacks, or a guard that refuses all it has."""
 
     transition: str

@@ -6,9 +6,10 @@ Rule 2: a list whose length only the data know makes no token or one: one branch
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from itertools import product
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from petra.net.guards import Boundary, decided, is_handler
 from petra.playbook.exhaustive import is_exhaustive
@@ -25,8 +26,7 @@ COPIES_MAX = 8
 FREE_MAX = 4
 
 
-@dataclass(frozen=True, slots=True)
-class Option:
+class Option(Struct, frozen=True):
     """An arc that may be taken: how many tokens it may make, and whether its guard surely holds."""
 
     arc: int
@@ -41,8 +41,7 @@ class Option:
         return not self.sure or len(self.counts) > 1
 
 
-@dataclass(frozen=True, slots=True)
-class Choice:
+class Choice(Struct, frozen=True):
     """One way to choose: arcs with their tokens. ``certain`` when no data had a say."""
 
     taken: tuple[tuple[Option, int], ...]
@@ -54,8 +53,7 @@ class Choice:
         return sum(count for _, count in self.taken)
 
 
-@dataclass(frozen=True, slots=True)
-class Routing:
+class Routing(Struct, frozen=True):
     """What may follow one kind of boundary event. ``may_miss``: perhaps no arc matches."""
 
     step: str

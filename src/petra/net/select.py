@@ -20,9 +20,10 @@ each transition.
 from __future__ import annotations
 
 from bisect import insort
-from dataclasses import dataclass
 from heapq import merge
 from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeAlias
+
+from msgspec import Struct
 
 from petra.net.modes import Mode, count_modes, modes, modes_by_age, nth_mode
 from petra.net.order import draw, name_key, scatter, urgency
@@ -63,8 +64,7 @@ class Ranked(Strategy, Protocol):
         """Return a key that orders the first modes of different transitions."""
 
 
-@dataclass(frozen=True, slots=True)
-class Fifo:
+class Fifo(Struct, frozen=True):
     """What became possible first fires first."""
 
     by_age = True
@@ -81,8 +81,7 @@ class Fifo:
         return merge(*streams, key=lambda firing: self.rank(*firing))
 
 
-@dataclass(frozen=True, slots=True)
-class Priority:
+class Priority(Struct, frozen=True):
     """The lowest number fires first; a function of the transition may give the number."""
 
     by_age = False
@@ -101,8 +100,7 @@ class Priority:
         return _in_order_of(self, net, places)
 
 
-@dataclass(frozen=True, slots=True)
-class ByName:
+class ByName(Struct, frozen=True):
     """The first name in the order of its bytes fires first."""
 
     by_age = False
@@ -119,8 +117,7 @@ class ByName:
         return _in_order_of(self, net, places)
 
 
-@dataclass(frozen=True, slots=True)
-class ByHash:
+class ByHash(Struct, frozen=True):
     """The least hash fires first: an order that looks arbitrary and is the same everywhere."""
 
     seed: int | str = 0
@@ -142,8 +139,7 @@ class ByHash:
         return (firing for _, firing in found)
 
 
-@dataclass(frozen=True, slots=True)
-class Random:
+class Random(Struct, frozen=True):
     """Each enabled firing is equally likely, and the seed decides which it is."""
 
     seed: int | str = 0

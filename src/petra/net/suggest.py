@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
 from petra.errors import NetError
@@ -14,6 +13,8 @@ if TYPE_CHECKING:
 def unknown(kind: str, name: str, known: Iterable[str], *, where: str) -> NetError:
     """Build the error for a name that nothing has, with the closest one that something has."""
     names = list(known)
+    from difflib import get_close_matches  # noqa: PLC0415 - only for a slip
+
     close = get_close_matches(name, names, n=1)
     if close:
         hint = f"did you mean {close[0]!r}?"

@@ -15,9 +15,10 @@ enabled ──→ running ──→ done
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from petra.errors import NetError
 from petra.net.outside import exchange
@@ -52,8 +53,7 @@ _CHANGES = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Task:
+class Task(Struct, frozen=True):
     """A task as it lies in a place."""
 
     id: str

@@ -8,8 +8,9 @@ time may be changed unnoticed, because no seal covers it.
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from petra.net.marking import PLAIN_HASH, hash_of_sum, weigh
 from petra.net.receipt import GENESIS, act_id, firing_id, token_id
@@ -22,8 +23,7 @@ if TYPE_CHECKING:
     from petra.net.receipt import Receipt
 
 
-@dataclass(frozen=True, slots=True)
-class Flaw:
+class Flaw(Struct, frozen=True):
     """The first bad record of a chain: where it stands, and what is wrong with it."""
 
     index: int

@@ -5,9 +5,14 @@ What is told is decided by the engine, in the transaction of its cause (``petra.
 
 from __future__ import annotations
 
-from petra.notify.channels import ChannelSpec, NotifyFile, ServerRule, read_notify
-from petra.notify.links import ActLink, Links
-from petra.notify.sender import Sender
+from typing import TYPE_CHECKING
+
+from petra.lazy_names import lazy
+
+if TYPE_CHECKING:
+    from petra.notify.channels import ChannelSpec, NotifyFile, ServerRule, read_notify
+    from petra.notify.links import ActLink, Links
+    from petra.notify.sender import Sender
 
 __all__ = [
     "ActLink",
@@ -18,3 +23,15 @@ __all__ = [
     "ServerRule",
     "read_notify",
 ]
+
+if not TYPE_CHECKING:  # who has nobody to tell loads no mail
+    __getattr__ = lazy(
+        __name__,
+        {
+            **dict.fromkeys(
+                ("ChannelSpec", "NotifyFile", "ServerRule", "read_notify"), "petra.notify.channels"
+            ),
+            **dict.fromkeys(("ActLink", "Links"), "petra.notify.links"),
+            "Sender": "petra.notify.sender",
+        },
+    )

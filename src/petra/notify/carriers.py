@@ -8,14 +8,8 @@ Rule 3: what is said of a failure holds no secret: neither the address, which ma
 from __future__ import annotations
 
 import asyncio
-import contextlib
-import smtplib
-import socket
-import ssl
 from collections.abc import Awaitable, Callable
-from email.message import EmailMessage
-from email.utils import parsedate_to_datetime
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -25,6 +19,7 @@ from petra.keychain import Credentials
 from petra.notify.channels import ChannelSpec
 from petra.notify.messages import Outgoing, cloud_event, mail, slack, teams
 from petra.notify.signing import signed
+from petra.notify.tries import Try
 
 if TYPE_CHECKING:
     from petra.tools.base import ToolError
@@ -32,18 +27,6 @@ if TYPE_CHECKING:
 _OK = range(200, 300)
 _GONE = 410
 _RETRY_AFTER_MAX_S = 3_600.0
-
-
-class Try(NamedTuple):
-    """What a try came to: ``error`` is empty where it went well."""
-
-    error: str = ""
-    final: bool = False
-    """Whether another try makes no sense."""
-    away: bool = False
-    """Whether nobody answered: others to the same place would fare alike."""
-    after_s: float | None = None
-    """How long the other side wants to be left alone."""
 
 
 class Carriers:
@@ -74,7 +57,9 @@ class Carriers:
     # HTTP
 
     async def _post(self, channel: ChannelSpec, message: Outgoing) -> Try:
-        import httpx2  # noqa: PLC0415 - most homes never need it
+        import ssl  # noqa: PLC0415 - most homes never need it
+
+        import httpx2  # noqa: PLC0415
 
         from petra.tools.base import ToolError  # noqa: PLC0415
         from petra.tools.egress import GatedTransport  # noqa: PLC0415
@@ -129,6 +114,8 @@ class Carriers:
         if retry_after.isdecimal():
             return min(float(retry_after), _RETRY_AFTER_MAX_S)
         try:
+            from email.utils import parsedate_to_datetime  # noqa: PLC0415 - few say a date
+
             until = parsedate_to_datetime(retry_after).timestamp()
         except (ValueError, OverflowError):
             return None
@@ -137,7 +124,8 @@ class Carriers:
     # Mail
 
     async def _mail(self, channel: ChannelSpec, message: Outgoing) -> Try:
-        from petra.tools.base import ToolError  # noqa: PLC0415 - most homes never need it
+        from petra.notify.post import Post  # noqa: PLC0415 - most homes never need it
+        from petra.tools.base import ToolError  # noqa: PLC0415
         from petra.tools.egress import public_address  # noqa: PLC0415
 
         to = recipients(channel, message)
@@ -150,7 +138,7 @@ class Carriers:
             return _not_let(error)
         password = await self._secret(channel.password) if channel.password else ""
         made = mail(message, channel.sender or "", to)
-        post = _Post(channel, host, port, address, password)
+        post = Post(channel, host, port, address, password)
         try:
             return await asyncio.to_thread(post.send, made)
         except asyncio.CancelledError:
@@ -171,81 +159,3 @@ def recipients(channel: ChannelSpec, message: Outgoing) -> list[str]:
     if person:
         return [channel.people[person]] if person in channel.people else []
     return list(channel.to)
-
-
-class _Post:
-    """One mail, by SMTP, in a thread."""
-
-    def __init__(
-        self, channel: ChannelSpec, host: str, port: int, address: str, password: str
-    ) -> None:
-        self._channel = channel
-        self._host, self._port, self._address = host, port, address
-        self._password = password
-        self._socket: socket.socket | None = None
-
-    def cut(self) -> None:
-        """Cut the connection, from another thread."""
-        if self._socket is not None:
-            with contextlib.suppress(OSError):
-                self._socket.shutdown(socket.SHUT_RDWR)
-
-    def opened(self) -> socket.socket:
-        """Connect to the address that was looked at."""
-        made = socket.create_connection((self._address, self._port), self._channel.timeout_s)
-        self._socket = made
-        return made
-
-    def send(self, made: EmailMessage) -> Try:
-        """Send it; only what the server took is sent."""
-        try:
-            refused = self._taken(self._connected(), made)
-        except smtplib.SMTPAuthenticationError:
-            return Try("it refused the log-in")
-        except smtplib.SMTPRecipientsRefused as error:
-            codes = sorted({code for code, _ in error.recipients.values()})
-            return Try(f"it refused every recipient ({', '.join(map(str, codes))})")
-        except smtplib.SMTPResponseException as error:
-            return Try(f"it answered {error.smtp_code}")
-        except (smtplib.SMTPException, OSError) as error:
-            return Try(f"it cannot be reached: {type(error).__name__}", away=True)
-        return Try(f"it refused {len(refused)} of the recipients", final=True) if refused else Try()
-
-    def _taken(self, server: smtplib.SMTP, made: EmailMessage) -> dict[str, tuple[int, bytes]]:
-        """Have a mail taken; a server that hangs up after it took one has it nevertheless."""
-        try:
-            if self._channel.tls == "starttls":
-                server.starttls(context=ssl.create_default_context())
-            if self._channel.username:
-                server.login(self._channel.username, self._password)
-            refused = server.send_message(made)
-            with contextlib.suppress(smtplib.SMTPException, OSError):
-                server.quit()
-        finally:
-            server.close()
-        return refused
-
-    def _connected(self) -> smtplib.SMTP:
-        kind = _SmtpsTo if self._channel.tls == "tls" else _SmtpTo
-        return kind(self.opened, self._host, self._port, self._channel.timeout_s)
-
-
-class _SmtpTo(smtplib.SMTP):
-    """Speaks through a connection that somebody else opens, under the name of the server."""
-
-    def __init__(
-        self, opened: Callable[[], socket.socket], host: str, port: int, seconds: float
-    ) -> None:
-        self._opened = opened
-        super().__init__(host, port, timeout=seconds)
-
-    def _get_socket(self, host: str, port: int, timeout: float) -> socket.socket:  # noqa: ARG002
-        return self._opened()
-
-
-class _SmtpsTo(_SmtpTo):
-    """The same, encrypted from the start."""
-
-    def _get_socket(self, host: str, port: int, timeout: float) -> socket.socket:
-        made = super()._get_socket(host, port, timeout)
-        return ssl.create_default_context().wrap_socket(made, server_hostname=host)

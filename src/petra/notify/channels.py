@@ -18,8 +18,7 @@ from petra.kinds import says
 from petra.playbook.decode import Decoder
 from petra.playbook.grammar import fields_of
 from petra.playbook.notify import NotifyRule
-from petra.playbook.problems import START, Mark, Problems, did_you_mean, headline
-from petra.playbook.schema import schema_of
+from petra.playbook.problems import START, Mark, Problem, Problems, did_you_mean, headline
 from petra.playbook.tree import Map
 from petra.playbook.yaml12 import TEXT_BYTES_MAX, parse
 
@@ -110,6 +109,8 @@ class _NotifyKeys:
 
 def notify_schema() -> dict[str, Any]:
     """Return the JSON Schema of the file."""
+    from petra.playbook.schema import schema_of  # noqa: PLC0415 - only who asks for it
+
     return schema_of(NotifyFile, "Petra notify file")
 
 
@@ -131,6 +132,13 @@ def read_notify(path: Path) -> NotifyFile:
     if problems.has_errors:
         raise UsageError("\n".join(headline(one, str(path)) for one in problems))
     return found
+
+
+def notify_problems(text: str) -> tuple[Problem, ...]:
+    """Return what is wrong with the text of such a file."""
+    problems = Problems()
+    _decoded(text, problems)
+    return tuple(problems)
 
 
 def _decoded(text: str, problems: Problems) -> NotifyFile:

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import msgspec
 
-from petra.private import open_file
+from petra.private import kept
 
 LINK_KEY = "petra.links.key"
 LINK_KEY_VARIABLE = "PETRA_LINK_KEY"
@@ -45,13 +45,7 @@ class Links:
         """Return those of a home; the key is made when it is not there."""
         if given := os.environ.get(LINK_KEY_VARIABLE):
             return cls(given.encode())
-        path = home / LINK_KEY
-        with os.fdopen(open_file(path, os.O_RDWR), "r+b") as file:
-            key = file.read()
-            if not key:
-                key = os.urandom(32)
-                file.write(key)
-        return cls(key)
+        return cls(kept(home / LINK_KEY, lambda: os.urandom(32)))
 
     def token(self, link: ActLink) -> str:
         """Return a link as it stands in an address."""

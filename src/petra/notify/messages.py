@@ -5,16 +5,18 @@ Webhooks get a CloudEvent; Slack and Teams what they show; people a mail in plai
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Sequence
 from datetime import UTC, datetime
-from email.message import EmailMessage
-from email.utils import format_datetime
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
 from petra.playbook.notify import OF_ITEMS
 from petra.store.rows import NotificationRow
+
+if TYPE_CHECKING:
+    from email.message import EmailMessage
 
 _SHOWN: Final = 20
 """So many of a digest are shown one by one; of the others it is said how many there are."""
@@ -151,6 +153,9 @@ def teams(message: Outgoing) -> dict[str, Any]:
 
 def mail(message: Outgoing, sender: str, to: Sequence[str]) -> EmailMessage:
     """Return it as a mail; its id is that of the message, so that a mail that comes twice is known as one."""
+    from email.message import EmailMessage  # noqa: PLC0415 - only for mail
+    from email.utils import format_datetime  # noqa: PLC0415
+
     made = EmailMessage()
     made["From"] = sender
     made["To"] = ", ".join(to)
@@ -164,3 +169,9 @@ def mail(message: Outgoing, sender: str, to: Sequence[str]) -> EmailMessage:
 
 def _moment(at: float) -> datetime:
     return datetime.fromtimestamp(at, UTC)
+
+
+def digest_id(rows: Sequence[NotificationRow]) -> str:
+    """Return the id under which some go out together: it follows from which they are."""
+    names = "\n".join(sorted(row.id for row in rows))
+    return f"dgs_{hashlib.sha256(names.encode()).hexdigest()[:32]}"

@@ -12,7 +12,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import logging
-from collections import defaultdict, deque
+from collections import Counter, defaultdict, deque
 from collections.abc import Callable, Collection, Sequence
 from functools import partial
 from typing import Final
@@ -20,10 +20,11 @@ from typing import Final
 import msgspec
 
 from petra.clock import Clock, doze
-from petra.notify.carriers import Carriers, Try
+from petra.notify.carriers import Carriers
 from petra.notify.channels import ChannelSpec, NotifyFile
 from petra.notify.links import ActLink, Links
-from petra.notify.messages import Outgoing, Press, outgoing
+from petra.notify.messages import Outgoing, Press, digest_id, outgoing
+from petra.notify.tries import Try
 from petra.playbook.notify import OF_ITEMS
 from petra.store.base import Store
 from petra.store.errors import FullError, UnavailableError, UncertainError
@@ -71,6 +72,8 @@ class Sender:
         self._held: dict[str, float] = {}
         self._sent_at: defaultdict[str, deque[float]] = defaultdict(deque)
         self._forgot = float("-inf")
+        self.tries: Counter[tuple[str, str]] = Counter()
+        """What tries came to, by channel: ``sent``, ``failed`` (it is tried again), ``given_up``."""
 
     def wake(self) -> None:
         """Something was committed that waits to be sent."""
@@ -167,7 +170,7 @@ class Sender:
         for some in fresh.values():
             await self._bind(some[:DIGEST_MAX])
         names = dict.fromkeys(row.sending for row in rows if row.sending)
-        names |= dict.fromkeys(_digest_id(some[:DIGEST_MAX]) for some in fresh.values())
+        names |= dict.fromkeys(digest_id(some[:DIGEST_MAX]) for some in fresh.values())
         return [
             outgoing(name, together, source)
             for name in names
@@ -176,7 +179,7 @@ class Sender:
 
     async def _bind(self, rows: Sequence[NotificationRow]) -> None:
         """Choose the id under which some go out together, before they do."""
-        name = _digest_id(rows)
+        name = digest_id(rows)
         await self._store.notifications.settle([_replace(row, sending=name) for row in rows])
 
     async def _wanted(self, rows: Sequence[NotificationRow]) -> bool:
@@ -234,8 +237,10 @@ class Sender:
     ) -> None:
         attempts = rows[0].attempts + 1
         if tried.error and (tried.final or attempts >= channel.attempts):
+            self.tries[rows[0].channel, "given_up"] += 1
             await self._given_up(rows, tried.error, attempts)
             return
+        self.tries[rows[0].channel, "failed" if tried.error else "sent"] += 1
         now = self._clock.now()
         later = retry_s(attempts, rows[0].id) if tried.after_s is None else tried.after_s
         await self._kept(
@@ -292,8 +297,3 @@ def retry_s(attempts: int, name: str) -> float:
     """Return how long to wait after so many tries: fourfold each time, up to a quarter of a day, a little apart."""
     apart = hashlib.sha256(f"{name} {attempts}".encode()).digest()[0] / 1024
     return min(FIRST_RETRY_S * 4.0 ** (attempts - 1), LONGEST_RETRY_S) * (1 + apart)
-
-
-def _digest_id(rows: Sequence[NotificationRow]) -> str:
-    names = "\n".join(sorted(row.id for row in rows))
-    return f"dgs_{hashlib.sha256(names.encode()).hexdigest()[:32]}"

@@ -26,7 +26,6 @@ Rule 9: of more than ``ATTEMPTS_KEPT`` attempts the first and the last are repor
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
 
 from msgspec import UNSET, Struct, UnsetType, structs
@@ -74,8 +73,7 @@ class Finished(Struct, frozen=True):
     report: Report
 
 
-@dataclass(frozen=True, slots=True)
-class Load:
+class Load(Struct, frozen=True):
     """A template reads through these references: read the objects, and go on with ``loaded``.
 
     ``scope`` has the names they go by, and ``held`` says how many bytes the run has read already.
@@ -86,8 +84,7 @@ class Load:
     held: int
 
 
-@dataclass(frozen=True, slots=True)
-class AskAgain:
+class AskAgain(Struct, frozen=True):
     """Something could not be had, and is to be asked for again: wait ``after_s`` seconds, and ``resume``."""
 
     after_s: float

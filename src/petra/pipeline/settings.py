@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any
+
+from msgspec import Struct, field
 
 from petra.kinds import KINDS, Fields
 from petra.pipeline.fields import Render, compile_fields, compile_map, secret_keys
@@ -16,8 +17,7 @@ from petra.reduce import Reducer
 BUILT_IN_KINDS = KINDS
 
 
-@dataclass(frozen=True, slots=True)
-class Compiled:
+class Compiled(Struct, frozen=True):
     """A task, ready to be rendered and judged; ``secret_args`` must not reach its patches."""
 
     task: Task
@@ -28,17 +28,14 @@ class Compiled:
     secret_args: frozenset[str]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Settings:
+class Settings(Struct, frozen=True, kw_only=True):
     """Settings of one step; made once, shared by all its runs."""
 
     reducers: Mapping[str, Reducer] = field(default_factory=dict)
     max_jumps: int = Limits().max_jumps
     specs: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     kinds: Mapping[str, type[Fields]] = field(default_factory=lambda: BUILT_IN_KINDS)
-    _compiled: dict[str, Compiled] = field(
-        default_factory=dict, init=False, repr=False, compare=False
-    )
+    _compiled: dict[str, Compiled] = field(default_factory=dict)
 
     @classmethod
     def of(

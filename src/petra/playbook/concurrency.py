@@ -12,6 +12,8 @@ from petra.kinds import says
 
 SERVER: Final = "server"
 """How a playbook says that a resource is the server's."""
+EXECUTIONS: Final = "executions"
+"""The resource that is the quota of a namespace."""
 PRIORITY_MAX: Final = 1_000
 LIMIT_MAX: Final = 1_000_000
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Mapping
 from types import MappingProxyType
 from typing import Any
 
 import msgspec
+from msgspec import Struct, field
 
 from petra.calendar import CalendarError, instant, line_of, zone_named
 from petra.playbook.decode import Decoder
@@ -36,15 +36,14 @@ _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 _RHYTHMS = ("cron", "every_s", "at")
 
 
-@dataclass(frozen=True, slots=True)
-class DocumentReading:
+class DocumentReading(Struct, frozen=True):
     """What came of reading one text."""
 
     name: str
     text: str
     document: AnyDocument | None
     problems: tuple[Problem, ...]
-    places: Places = field(default_factory=Places, compare=False)
+    places: Places = field(default_factory=Places)
 
     @property
     def lines(self) -> tuple[str, ...]:
@@ -64,11 +63,20 @@ class DocumentReading:
 
 def kind_in(text: str) -> str:
     """Return the kind of document that a text holds, if it is one of those here; else nothing."""
-    if not any(kind in text for kind in KINDS):
+    return _kind_of(text, KINDS)
+
+
+def is_notify(text: str) -> bool:
+    """Tell whether a text holds the channels of a server: those are read where they are used, and checked like others."""
+    return _kind_of(text, ("Notify",)) != ""
+
+
+def _kind_of(text: str, kinds: Collection[str]) -> str:
+    if not any(kind in text for kind in kinds):
         return ""
     tree = parse(text, Problems())
     kind = tree.get("kind") if isinstance(tree, Map) else None
-    return kind if isinstance(kind, str) and kind in KINDS else ""
+    return kind if isinstance(kind, str) and kind in kinds else ""
 
 
 def read_document(text: str, name: str = "schedule.yaml") -> DocumentReading:

@@ -8,16 +8,14 @@ from __future__ import annotations
 
 import types
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from functools import cache
 from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
 
 import msgspec
-from msgspec import NODEFAULT, Meta
+from msgspec import NODEFAULT, Meta, Struct, field
 
 
-@dataclass(frozen=True, slots=True)
-class Note:
+class Note(Struct, frozen=True):
     """What the annotation of a field says beside its type."""
 
     description: str = ""
@@ -41,8 +39,7 @@ class Note:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class Shape:
+class Shape(Struct, frozen=True):
     """What a value may look like. ``kind`` says which of the other fields speak."""
 
     kind: Literal[
@@ -55,8 +52,7 @@ class Shape:
     options: tuple[Shape, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Field:
+class Field(Struct, frozen=True):
     """One key of a struct."""
 
     name: str

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import Literal
+
+from msgspec import Struct, field
 
 from petra.playbook.problems import Mark
 
 
-@dataclass(frozen=True, slots=True)
-class Change:
+class Change(Struct, frozen=True):
     """One construct that was rewritten."""
 
     mark: Mark
@@ -18,8 +18,7 @@ class Change:
     new: str
 
 
-@dataclass(slots=True)
-class Notes:
+class Notes(Struct):
     """Collects the changes of a rewrite, and what it could not rewrite."""
 
     foreign: bool = False

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from difflib import get_close_matches
 from functools import lru_cache
 from typing import Literal, NamedTuple
 
@@ -129,6 +128,8 @@ def did_you_mean(word: str, known: Iterable[str]) -> str:
     """Suggest the nearest known word, or list them while they are few."""
     choices = list(dict.fromkeys(known))
     lowered = {choice.lower(): choice for choice in reversed(choices)}
+    from difflib import get_close_matches  # noqa: PLC0415 - only for a slip
+
     close = get_close_matches(word.lower(), lowered, n=1, cutoff=0.6)
     if close:
         return f"did you mean '{lowered[close[0]]}'?"

@@ -7,9 +7,8 @@ Reading never raises for what an author wrote: it returns a playbook, or problem
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-
 import msgspec
+from msgspec import Struct, field
 
 from petra.playbook.checks import Document, check
 from petra.playbook.decode import Decoder, name_of
@@ -41,15 +40,14 @@ _ROOT_KEYS = frozenset(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Reading:
+class Reading(Struct, frozen=True):
     """What came of reading one text."""
 
     name: str
     text: str
     playbook: Playbook | None
     problems: tuple[Problem, ...]
-    places: Places = field(default_factory=Places, compare=False)
+    places: Places = field(default_factory=Places)
     changes: tuple[Change, ...] = ()
 
     @property

@@ -14,12 +14,9 @@ from msgspec import Meta, field
 from petra.kinds import says
 from petra.playbook.concurrency import LIMIT_MAX
 from petra.playbook.model import Metadata, Part
-from petra.playbook.schema import schema_of
 from petra.playbook.write import to_plain
 from petra.values import canonical
 
-EXECUTIONS: Final = "executions"
-"""The resource that is the quota of a namespace."""
 RATE_MAX: Final = 1_000
 PER_MAX_S: Final = 31 * 86_400.0
 
@@ -56,4 +53,6 @@ class SharedResource(Part, frozen=True, kw_only=True):
 
 def resource_schema() -> dict[str, Any]:
     """Return the JSON Schema of a resource."""
+    from petra.playbook.schema import schema_of  # noqa: PLC0415 - only for who asks
+
     return schema_of(SharedResource, "Petra resource")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from difflib import get_close_matches
 from types import MappingProxyType
 
 import msgspec
@@ -272,6 +271,8 @@ def _meant(struct: type[msgspec.Struct], node: Map, key: str, absent: list[str])
     if _advice(struct, node, key) or _inside_spec(struct, key):
         return None
     swapped = [word for word in absent if sorted(word) == sorted(key)]
+    from difflib import get_close_matches  # noqa: PLC0415 - only for a slip
+
     near = swapped or get_close_matches(key.lower(), absent, n=1, cutoff=0.75)
     return near[0] if near else None
 

@@ -10,9 +10,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass, field
 
 import yaml
+from msgspec import Struct, field
 
 from petra.playbook.problems import START, Mark, Problems, line_starts, lines_of
 from petra.playbook.syntax import fault, unquoted
@@ -54,8 +54,7 @@ def parse(text: str, problems: Problems) -> Tree:
         return None
 
 
-@dataclass(slots=True)
-class _Open:
+class _Open(Struct):
     """A collection whose end has not been seen yet."""
 
     node: Map | Seq

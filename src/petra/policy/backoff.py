@@ -19,8 +19,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any, Final, Literal, TypeAlias
+
+from msgspec import Struct
 
 Backoff: TypeAlias = Literal["none", "linear", "exponential"]
 Jitter: TypeAlias = Callable[[], float]
@@ -37,8 +38,7 @@ RETRY_AFTER: Final = "retry_after"
 _MOST_DOUBLINGS: Final = 64
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Retry:
+class Retry(Struct, frozen=True, kw_only=True):
     """A retry with its numbers rendered; ``attempts`` counts all tries."""
 
     backoff: Backoff = "none"

@@ -10,7 +10,6 @@ from __future__ import annotations
 import hashlib
 import hmac
 import secrets
-from collections.abc import Callable
 from dataclasses import dataclass
 from http.cookies import CookieError, SimpleCookie
 from pathlib import Path
@@ -21,7 +20,7 @@ from petra.accounts.secrets import digest, new_token
 from petra.clock import Clock
 from petra.desk import Principal, owner
 from petra.desk.principal import Kind, May, granted
-from petra.private import OWNER_TOKEN, append
+from petra.private import OWNER_TOKEN, kept
 from petra.server.problems import ProblemError
 from petra.store.errors import StoreError
 
@@ -48,7 +47,7 @@ class Identity:
     """Finds out who asks."""
 
     def __init__(self, home: Path, register: Register, clock: Clock) -> None:
-        self.token = _kept(home / OWNER_TOKEN, new_token)
+        self.token = _owner_token(home / OWNER_TOKEN)
         self.register = register
         self._attempts = Attempts(clock)
         self._codes: set[str] = set()
@@ -180,13 +179,8 @@ def _carried(cookie: str) -> str:
     return found.value if found is not None else ""
 
 
-def _kept(path: Path, make: Callable[[], str]) -> str:
-    """Return what a private file holds; one that is missing is made."""
-    try:
-        kept = path.read_text("ascii").strip()
-    except FileNotFoundError:
-        kept = ""
-    if not kept:
-        kept = make()
-        append(path, kept.encode() + b"\n")
-    return kept
+def _owner_token(path: Path) -> str:
+    def line() -> bytes:
+        return new_token().encode() + b"\n"
+
+    return kept(path, line).decode("ascii").strip()

@@ -25,7 +25,7 @@ class Metrics:
 
     def __init__(self) -> None:
         self._statuses: dict[str, int] = {}
-        self._items: dict[str, int] = {}
+        self._notifications: dict[str, int] = {}
         self._asked = float("-inf")
 
     async def text(self, service: Service) -> str:
@@ -41,6 +41,7 @@ class Metrics:
         store = service.engine.store
         counts = await store.count_executions(ExecutionFilter(), "status")
         self._statuses = {one.key: one.count for one in counts}
+        self._notifications = await store.notifications.count()
 
     def _lines(self, service: Service) -> Iterator[str]:
         version: dict[Labels, float] = {(("version", service.version),): 1}
@@ -49,6 +50,10 @@ class Metrics:
             "petra_executions", "gauge", "Executions by status.", _by("status", self._statuses)
         )
         yield from _engine(service)
+        yield from _metric(
+            "petra_notifications", "gauge", "Notifications by state.", _by("state", self._notifications)
+        )  # fmt: skip
+        yield from _tries(service)
         yield from _pools(service)
         yield from _http(service)
 
@@ -74,6 +79,17 @@ def _engine(service: Service) -> Iterator[str]:
         yield from _histogram(name, about, found)
     cached = len(engine.cache)
     yield from _metric("petra_cached_executions", "gauge", "Executions in memory.", {(): cached})
+
+
+def _tries(service: Service) -> Iterator[str]:
+    """Yield what became of messages that this server sent; channels are those of its file, and so few."""
+    sender = service.engine.notifying.sender
+    tries: dict[Labels, int] = {
+        (("channel", channel), ("outcome", outcome)): count
+        for (channel, outcome), count in sorted(sender.tries.items() if sender is not None else ())
+    }
+    about = "Messages that were tried to send, by channel and what came of it."
+    yield from _metric("petra_notification_tries_total", "counter", about, tries)
 
 
 def _http(service: Service) -> Iterator[str]:

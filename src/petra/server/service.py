@@ -59,6 +59,7 @@ class Service:
     def __post_init__(self) -> None:
         """Make the parts that are made of others."""
         self.texts = Texts(self.long_work)
+        self.engine.catalogue.read = self.texts.read
         self.audit = Audit(self.engine.store.accounts, self.clock)
         store = self.engine.store
         self.operations = Operations(self.desk, self.register)

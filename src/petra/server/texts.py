@@ -29,26 +29,23 @@ class Texts:
         self._long_work = long_work
         self._kept: OrderedDict[str, Playbook] = OrderedDict()
 
-    async def read(self, text: str, name: str) -> Playbook:
-        """Read and check a playbook.
+    async def read(self, text: str, name: str, /, *, checks: bool = True) -> Playbook:
+        """Read a playbook, and check it unless that was done when it came in.
 
         Raises:
             InvalidPlaybookError: it has errors.
             ProblemError: it takes too long, or too much waits already.
         """
         if len(text) <= AT_ONCE_CHARS:
-            return read(text, name).checked()
-        return _checked(await self._long_work.do(_read, text), text, name)
+            return read(text, name, checks=checks).checked()
+        work = _read if checks else _read_stored
+        return _checked(await self._long_work.do(work, text), text, name)
 
     async def stored(self, row: Row) -> Playbook:
         """Read a playbook that was checked when it was stored; under its digest it never changes."""
         known = self._kept.get(row.digest)
         if known is None:
-            text = row.source.decode()
-            if len(text) <= AT_ONCE_CHARS:
-                known = read(text, row.path, checks=False).checked()
-            else:
-                known = _checked(await self._long_work.do(_read_stored, text), text, row.path)
+            known = await self.read(row.source.decode(), row.path, checks=False)
             self._kept[row.digest] = known
             if len(self._kept) > KEPT_MAX:
                 self._kept.popitem(last=False)

@@ -25,7 +25,7 @@ from petra.kernel import events as e
 from petra.kernel.replay import encode_body
 from petra.net import prove
 from petra.net.graph import steps_graph
-from petra.playbook import Problem, read
+from petra.playbook import Playbook, Problem, read
 from petra.playbook.problems import line_starts, problem_data
 from petra.server.counter_example import way_of
 from petra.story import Story, frames_of
@@ -64,7 +64,9 @@ def checked(text: str) -> dict[str, Any]:
     reading = read(text, NAME)
     problems = list(reading.problems)
     found: dict[str, Any] = {"ok": reading.ok, "soundness": None, "graph": None, "outline": []}
+    found |= {"workload": {}, "input_schema": None}
     if reading.playbook is not None:
+        found |= taken_in(reading.playbook)
         found["graph"] = steps_graph(reading)
         found["outline"] = [
             {"step": step.step, "line": reading.at("workflow", n).line}
@@ -83,6 +85,14 @@ def checked(text: str) -> dict[str, Any]:
             "notes": [proof.note] if proof.note else [],
         }
     return {**found, "problems": placed(text, problems)}
+
+
+def taken_in(playbook: Playbook) -> dict[str, Any]:
+    """Return what a playbook is started with: its defaults, and what it demands."""
+    return {
+        "workload": playbook.workload,
+        "input_schema": playbook.executor.spec.input_schema,
+    }
 
 
 def placed(text: str, problems: Sequence[Problem]) -> list[dict[str, Any]]:

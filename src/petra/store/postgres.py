@@ -18,10 +18,10 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import asyncpg  # type: ignore[import-untyped]
-import msgspec
 
 from petra.errors import UsageError
 from petra.namespaces import DEFAULT
+from petra.store import postgres_lists as lists
 from petra.store import postgres_write as writing
 from petra.store.base import PAGE, READ_LIMIT, Committed, CountedBy
 from petra.store.columns import execution_of
@@ -201,8 +201,11 @@ class PostgresStore:
         raise UnavailableError(f"{COMMIT_TRIES} tries met others at the same rows ({met})") from met
 
     async def _fetch(self, name: str, *args: object) -> list[asyncpg.Record]:
+        return await self._ask(_SQL[name], args)
+
+    async def _ask(self, sql: str, args: Sequence[object]) -> list[asyncpg.Record]:
         try:
-            rows: list[asyncpg.Record] = await self._pool.fetch(_SQL[name], *args)
+            rows: list[asyncpg.Record] = await self._pool.fetch(sql, *args)
         except _UNFIT as error:
             raise UsageError(f"PostgreSQL cannot look for this: {error}") from error
         except _LOST as error:
@@ -345,12 +348,10 @@ class PostgresStore:
         self, wanted: ExecutionFilter, *, cursor: str | None = None, limit: int = PAGE
     ) -> Page[StoredExecution]:
         """List executions, latest start first."""
-        started, name = (None, None) if cursor is None else read_cursor(cursor, tuple[float, str])
-        narrowed = _narrowed(wanted)
-        if narrowed is None:
+        query = lists.executions(wanted, cursor, limit + 1)
+        if query is None:
             return Page(rows=())
-        query = "executions_upwards" if wanted.oldest_first else "executions"
-        found = await self._fetch(query, *narrowed, started, name, limit + 1)
+        found = await self._ask(*query)
         rows = [execution_of(row) for row in found]
         last = rows[limit - 1].row if len(rows) > limit else None
         return Page(
@@ -370,10 +371,8 @@ class PostgresStore:
         self, wanted: ExecutionFilter, by: CountedBy
     ) -> list[ExecutionCount]:
         """Count executions by something."""
-        narrowed = _narrowed(wanted)
-        if narrowed is None:
-            return []
-        rows = await self._fetch(f"count_executions_{by}", *narrowed)
+        query = lists.count_executions(wanted, by)
+        rows = [] if query is None else await self._ask(*query)
         return [ExecutionCount(key=str(row[0]), count=row[2], status=row[1]) for row in rows]
 
     async def snapshot(self, execution: str, *, upto: int | None = None) -> Snapshot | None:
@@ -557,18 +556,6 @@ def _playbook(row: Sequence[Any]) -> PlaybookRow:
     return PlaybookRow(
         digest=row[0], name=row[1], path=row[2], version=row[3], source=row[4], applied=row[5],
         namespace=row[6],
-    )  # fmt: skip
-
-
-def _narrowed(wanted: ExecutionFilter) -> tuple[object, ...] | None:
-    """Return the values of a filter as queries take them; None where nothing can fit: a label has one value."""
-    labels = dict(wanted.labels)
-    if any(labels[key] != value for key, value in wanted.labels):
-        return None
-    return (
-        list(wanted.statuses) or None, wanted.playbook, wanted.parent, wanted.text.casefold() or None, wanted.since,
-        wanted.until, wanted.ended_until, msgspec.json.encode(labels).decode() if labels else None, wanted.digest,
-        wanted.namespace,
     )  # fmt: skip
 
 

@@ -22,6 +22,7 @@ from petra.errors import UsageError
 from petra.namespaces import DEFAULT
 from petra.private import make_file, make_folder
 from petra.store import losses
+from petra.store import sqlite_lists as lists
 from petra.store import sqlite_read as reading
 from petra.store import sqlite_schema as schema
 from petra.store import sqlite_write as writing
@@ -61,6 +62,7 @@ from petra.store.side_thread import SideThread
 from petra.store.sqlite_accounts import SqliteAccounts
 from petra.store.sqlite_notifications import SqliteNotifications
 from petra.store.sqlite_permits import SqlitePermits
+from petra.store.sqlite_search import SearchIndex
 
 READERS = 2
 CHECKPOINT_PAGES = 4_000
@@ -100,6 +102,7 @@ class SqliteStore:
         self.accounts = SqliteAccounts(self._read, self._write)
         self.notifications = SqliteNotifications(self._read, self._write)
         self.permits = SqlitePermits(self._read)
+        self._search = SearchIndex(self._read, self._write)
 
     @classmethod
     async def open(
@@ -336,6 +339,7 @@ class SqliteStore:
         """Finish what was begun, move the log into the file, and let go of it."""
         if self._syncing is not None:
             self._syncing.cancel()
+        await self._search.close()
         await asyncio.to_thread(self._close)
 
     def _close(self) -> None:
@@ -450,7 +454,10 @@ class SqliteStore:
         self, wanted: ExecutionFilter, *, cursor: str | None = None, limit: int = PAGE
     ) -> Page[StoredExecution]:
         """List executions, latest start first."""
-        return await self._read(lambda c: reading.executions(c, wanted, cursor, limit))
+        found = await self._read(lambda c: lists.executions(c, wanted, cursor, limit))
+        if wanted.text and not self._readonly:
+            await self._search.tend()
+        return found
 
     async def live(
         self, *, shards: Collection[int] | None = None, after: str = "", limit: int = PAGE
@@ -462,7 +469,7 @@ class SqliteStore:
         self, wanted: ExecutionFilter, by: CountedBy
     ) -> list[ExecutionCount]:
         """Count executions by something."""
-        return await self._read(lambda c: reading.count_executions(c, wanted, by))
+        return await self._read(lambda c: lists.count_executions(c, wanted, by))
 
     async def snapshot(self, execution: str, *, upto: int | None = None) -> Snapshot | None:
         """Return the latest snapshot, or None."""

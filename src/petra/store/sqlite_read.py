@@ -11,15 +11,12 @@ import msgspec
 
 from petra.errors import UsageError
 from petra.private import make_file
-from petra.store.base import CountedBy
 from petra.store.columns import execution_of
 from petra.store.errors import StoreError
 from petra.store.judge import behind, read_cursor, seeks, write_cursor
 from petra.store.queries import load_queries
 from petra.store.rows import (
     Answer,
-    ExecutionCount,
-    ExecutionFilter,
     Letter,
     Page,
     Pending,
@@ -37,12 +34,6 @@ from petra.store.rows import (
 from petra.store.sqlite_write import SEQ_BITS, SEQ_MASK
 
 BACKUP_PAGES = 1_000
-COUNTED_BY = {
-    "status": ("status", "''"),
-    "playbook": ("playbook", "''"),
-    "hour": ("cast(started / 3600 AS INTEGER) * 3600", "status"),
-}
-
 _SQL = load_queries("sqlite")
 
 
@@ -77,73 +68,12 @@ def execution(connection: apsw.Connection, name: str) -> StoredExecution | None:
     return None if row is None else execution_of(row)
 
 
-def executions(
-    connection: apsw.Connection, wanted: ExecutionFilter, cursor: str | None, limit: int
-) -> Page[StoredExecution]:
-    """List executions, latest start first; the first of several labels leads to what is looked at."""
-    where, values = _narrowed(wanted)
-    values["limit"] = limit + 1
-    if cursor is not None:
-        started, name = read_cursor(cursor, tuple[float, str])
-        where.append(_SQL["executions_before" if wanted.oldest_first else "executions_behind"])
-        values |= {"started": started, "id": name}
-    query = _SQL["executions_labelled" if wanted.labels else "executions"]
-    space = _SQL["executions_space"] if wanted.namespace is not None else "true"
-    order = "ASC" if wanted.oldest_first else "DESC"
-    sql = query.format(where=" AND ".join(where) or "true", space=space, order=order)
-    rows = [execution_of(row) for row in connection.execute(sql, values)]
-    more = len(rows) > limit
-    last = rows[limit - 1].row if more else None
-    return Page(
-        rows=tuple(rows[:limit]),
-        cursor=None if last is None else write_cursor(last.started, last.id),
-    )
-
-
-def _narrowed(wanted: ExecutionFilter) -> tuple[list[str], dict[str, Any]]:
-    """Return the conditions of a filter, and the values that they name."""
-    one_status = len(wanted.statuses) == 1
-    asked: dict[str, Any] = {
-        "namespace": wanted.namespace,
-        "status": wanted.statuses[0] if one_status else None,
-        "statuses": _json(wanted.statuses) if wanted.statuses and not one_status else None,
-        "playbook": wanted.playbook,
-        "digest": wanted.digest,
-        "child": wanted.parent or None,
-        "parent": wanted.parent,
-        "text": wanted.text.casefold() or None,
-        "since": wanted.since,
-        "until": wanted.until,
-        "ended_until": wanted.ended_until,
-    }
-    where = [_SQL[f"executions_{name}"] for name, value in asked.items() if value is not None]
-    values = {name: value for name, value in asked.items() if value is not None}
-    for number, (key, value) in enumerate(wanted.labels):
-        end = str(number) if number else ""
-        where += [_SQL["executions_label"].format(n=end)] if number else []
-        values |= {f"key{end}": key, f"value{end}": value}
-    return where, values
-
-
 def live(
     connection: apsw.Connection, shards: Collection[int] | None, after: str, limit: int
 ) -> list[StoredExecution]:
     """List executions that have not ended."""
     values = {"shards": _shards(shards), "after": after, "limit": limit}
     return [execution_of(row) for row in connection.execute(_SQL["live"], values)]
-
-
-def count_executions(
-    connection: apsw.Connection, wanted: ExecutionFilter, by: CountedBy
-) -> list[ExecutionCount]:
-    """Count executions by something; without a filter an index alone has it all."""
-    where, values = _narrowed(wanted)
-    key, status = COUNTED_BY[by]
-    query = _SQL["count_executions_labelled" if wanted.labels else "count_executions"]
-    space = _SQL["executions_space"] if wanted.namespace is not None else "true"
-    sql = query.format(where=" AND ".join(where) or "true", space=space, key=key, status=status)
-    rows = connection.execute(sql, values)
-    return [ExecutionCount(key=str(key), count=count, status=status) for key, status, count in rows]
 
 
 def snapshot(connection: apsw.Connection, name: str, upto: int | None) -> Snapshot | None:

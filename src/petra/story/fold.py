@@ -11,11 +11,10 @@ from collections import Counter
 from collections.abc import Callable, Iterable
 from typing import Final, NamedTuple
 
+from petra.story.marks import flag_of, keys_written
 from petra.story.runs import RunHistory
 from petra.story.slim import SlimEvent, SlimToken, slim
 
-FAILS, RETRIES, PERSON, OPERATOR, FORKS, STUCK = (1 << bit for bit in range(6))
-"""What is marked of a record: bits of its flag."""
 NOTHING: Final = -1
 """In the column of steps: the record is about none."""
 Delta = tuple[int, ...]
@@ -52,7 +51,10 @@ class Story:
         self._live: dict[str, int] = {}
         self._came: dict[str, int] = {}
         self._groups: dict[str, str] = {}
-        self._moved: Counter[int] = Counter()
+        self._moved: dict[int, int] = {}
+        self._by_arc: dict[tuple[str, str, int], int] = {}
+        """Places before steps, by step, origin and arc: looked up for every token, so without making a place of it."""
+        self._inside: dict[str, int] = {}
 
     def __len__(self) -> int:
         """Return how many records it tells of."""
@@ -61,18 +63,19 @@ class Story:
     def take(self, at: float, body: bytes) -> None:
         """Go on with the next record: its time, and the bytes of its event and receipt."""
         event = slim(body)
-        seq = len(self.delta) + 1
-        self._moved.clear()
-        self._apply(event, seq, at)
+        moved: dict[int, int] = {}
+        self._moved = moved
+        self._apply(event, len(self.delta) + 1, at)
         self.at.append(at)
         self.type.append(self.types.setdefault(event.type, len(self.types)))
         run = self._numbers.get(event.run or "", 0)
         step = event.step or (self.runs[run - 1].step if run else "")
         self.step.append(self.steps.setdefault(step, len(self.steps)) if step else NOTHING)
         self.run.append(run)
-        self.flag.append(_flag(event))
-        moved = [part for pair in self._moved.items() if pair[1] for part in pair]
-        self.delta.append(tuple(moved) if moved else _STILL)
+        self.flag.append(flag_of(event))
+        self.delta.append(
+            tuple([part for pair in moved.items() if pair[1] for part in pair]) if moved else _STILL
+        )
 
     def marking(self, seq: int | None = None) -> dict[Place, int]:
         """Return how many tokens were in each place after a record."""
@@ -94,24 +97,41 @@ class Story:
         apply = _APPLY.get(event.type)
         if apply is not None:
             apply(self, event, seq, at)
-        for key in _keys(event):
+        if event.writes or event.ended or event.merge or event.values or event.error:
+            self._note_writes(event, seq)
+
+    def _note_writes(self, event: SlimEvent, seq: int) -> None:
+        for key in keys_written(event):
             seqs = self.written.setdefault(key, [])
             if not seqs or seqs[-1] != seq:
                 seqs.append(seq)
 
-    def _put(self, token: str, place: Place) -> None:
-        number = self.places.setdefault(place, len(self.places))
+    def _put(self, token: str, number: int) -> None:
         self._live[token] = number
-        self._moved[number] += 1
+        self._moved[number] = self._moved.get(number, 0) + 1
 
     def _take(self, tokens: Iterable[str]) -> None:
+        live, moved = self._live, self._moved
         for token in tokens:
-            number = self._live.pop(token)
-            self._moved[number] -= 1
+            number = live.pop(token)
+            moved[number] = moved.get(number, 0) - 1
+
+    def _number(self, place: Place) -> int:
+        return self.places.setdefault(place, len(self.places))
 
     def _ready(self, made: SlimToken, origin: str) -> None:
-        arc = (origin, made.arc) if origin else None
-        self._put(made.id, Place(made.step, "ready", arc))
+        key = (made.step, origin, made.arc)
+        number = self._by_arc.get(key)
+        if number is None:
+            arc = (origin, made.arc) if origin else None
+            number = self._by_arc[key] = self._number(Place(made.step, "ready", arc))
+        self._put(made.id, number)
+
+    def _running(self, step: str) -> int:
+        number = self._inside.get(step)
+        if number is None:
+            number = self._inside[step] = self._number(Place(step, "running"))
+        return number
 
     def begun(self, event: SlimEvent, _seq: int, _at: float) -> None:
         """The first token, or that of the final step."""
@@ -125,7 +145,7 @@ class Story:
         if event.consumed:
             self._came[run] = self._live[event.consumed[0]]
         self._take(event.consumed)
-        self._put(run, Place(event.step, "running"))
+        self._put(run, self._running(event.step))
         made = RunHistory(len(self.runs) + 1, event, seq, at)
         self.runs.append(made)
         self._numbers[run] = made.number
@@ -146,9 +166,10 @@ class Story:
     def produced(self, event: SlimEvent, _seq: int, _at: float) -> None:
         """Tokens were made by a step; of a group that somebody changed, by the step that fanned out."""
         made = event.produced
-        given = made if isinstance(made, list) else [made] if made is not None else []
+        if made is None:
+            return
         origin = event.step or self._groups.get(str(event.group), "")
-        for token in given:
+        for token in (made,) if isinstance(made, SlimToken) else made:
             self._ready(token, origin)
 
     def left(self, event: SlimEvent, seq: int, at: float) -> None:
@@ -165,7 +186,7 @@ class Story:
         self.runs[self._numbers[run] - 1].over("returned", seq, at)
         if isinstance(event.token, SlimToken):
             came = list(self.places)[self._came[run]]
-            self._put(event.token.id, Place(event.token.step, "ready", came.arc))
+            self._put(event.token.id, self._number(Place(event.token.step, "ready", came.arc)))
 
     def handed(self, event: SlimEvent, seq: int, at: float) -> None:
         """Something about a run or its iterations happened that moves no token."""
@@ -206,12 +227,12 @@ class Story:
             now = Place(new.get(was.step, was.step), was.kind, arc)
             if now != was:
                 self._take([token])
-                self._put(token, now)
+                self._put(token, self._number(now))
         for run, number in self._came.items():
             was = names[number]
             if was.arc is not None and was.arc[0] in new:
                 moved = Place(was.step, was.kind, (new[was.arc[0]], was.arc[1]))
-                self._came[run] = self.places.setdefault(moved, len(self.places))
+                self._came[run] = self._number(moved)
         self._groups = {group: new.get(step, step) for group, step in self._groups.items()}
 
 
@@ -240,48 +261,3 @@ _APPLY: Final[dict[str, Apply]] = {
     "execution.past": Story.lived,
     "execution.migrated": Story.migrated,
 }
-
-
-def _keys(event: SlimEvent) -> Iterable[str]:
-    """Yield the keys of ctx that a record wrote."""
-    for write in event.writes:
-        yield write.key
-    if event.merge is not None and event.merge.key:
-        yield event.merge.key
-    yield from event.values
-    for turn in event.ended:
-        for write in turn.writes:
-            yield write.key
-    if event.type == "step.failed":
-        yield "_last_error"
-
-
-_FLAGS: Final[dict[str, int]] = {
-    "step.failed": FAILS,
-    "attempt.ended": RETRIES,
-    "run.redelivered": RETRIES,
-    "workitem.changed": PERSON,
-    "act.refused": PERSON,
-    "ctx.patched": OPERATOR,
-    "group.changed": OPERATOR,
-    "execution.paused": OPERATOR,
-    "execution.resumed": OPERATOR,
-    "execution.migrated": OPERATOR,
-    "execution.forked": FORKS,
-    "execution.past": FORKS,
-    "execution.stuck": STUCK,
-    "incident.raised": STUCK,
-}
-
-
-def _flag(event: SlimEvent) -> int:
-    flag = _FLAGS.get(event.type, 0)
-    if event.administrative is not None or (event.type == "execution.ending" and event.actor):
-        flag |= OPERATOR
-    if any(not turn.ok for turn in event.ended):
-        flag |= FAILS
-    if any(one.action == "retry" for one in event.attempts):
-        flag |= RETRIES
-    if event.armed is not None and event.armed.items:
-        flag |= PERSON
-    return flag

@@ -36,8 +36,9 @@ class RunHistory:
         self.child = event.armed.child if event.armed is not None else ""
         self.compensates = bool(event.compensates)
         self.administrative = event.administrative is not None
-        total = len(event.items or ()) + sum(count for count, _ in event.pieces)
-        self.loop = LoopHistory(total) if event.items is not None else None
+        self.loop: LoopHistory | None = None
+        if event.items is not None:
+            self.loop = LoopHistory(len(event.items) + sum(count for count, _ in event.pieces))
 
     def over(self, state: RunState, seq: int, at: float) -> None:
         """Note that it is over, and how."""
@@ -48,9 +49,10 @@ class RunHistory:
     def finish(self, event: SlimEvent, seq: int, at: float) -> None:
         """Note its boundary event."""
         self.over("failed" if event.type == "step.failed" else "done", seq, at)
-        tried = [one for one in event.attempts if not one.noop]
-        self.tries += len(tried)
-        self.retries += sum(one.action == "retry" for one in tried)
+        for one in event.attempts:
+            if not one.noop:
+                self.tries += 1
+                self.retries += one.action == "retry"
         self.administrative = self.administrative or event.administrative is not None
         if event.error is not None:
             self.error, self.message = event.error.kind, event.error.message

@@ -1,6 +1,7 @@
 """Records as a story needs them: what moved, and where; the data that they carry is skipped, and never built.
 
 One shape reads every event, so the names are those of ``petra.kernel.events``, and a test reads every type of event with it.
+What a record does not have is one empty tuple for all: a new list for each field would take longer than reading the rest.
 """
 
 from __future__ import annotations
@@ -43,15 +44,15 @@ class SlimTurn(msgspec.Struct, frozen=True, gc=False):
     path: tuple[int, ...]
     ok: bool
     error: SlimError | None = None
-    attempts: list[SlimAttempt] = []
-    writes: list[SlimWrite] = []
+    attempts: tuple[SlimAttempt, ...] = ()
+    writes: tuple[SlimWrite, ...] = ()
 
 
 class SlimArmed(msgspec.Struct, frozen=True, gc=False):
     """What a task of the server set up."""
 
     child: str = ""
-    items: list[msgspec.Raw] = []
+    items: tuple[msgspec.Raw, ...] = ()
 
 
 class SlimGroup(msgspec.Struct, frozen=True, gc=False):
@@ -66,32 +67,32 @@ class SlimEvent(msgspec.Struct, frozen=True, gc=False):
     type: str
     run: str | None = ""
     step: str = ""
-    consumed: list[str] = []
-    produced: list[SlimToken] | SlimToken | None = None
+    consumed: tuple[str, ...] = ()
+    produced: tuple[SlimToken, ...] | SlimToken | None = None
     token: str | SlimToken = ""
     entry: SlimToken | None = None
-    tokens: list[str] = []
-    runs: list[str] = []
+    tokens: tuple[str, ...] = ()
+    runs: tuple[str, ...] = ()
     compensates: str = ""
     administrative: str | None = None
     error: SlimError | None = None
     handled: bool = False
-    attempts: list[SlimAttempt] = []
-    writes: list[SlimWrite] = []
+    attempts: tuple[SlimAttempt, ...] = ()
+    writes: tuple[SlimWrite, ...] = ()
     merge: SlimWrite | None = None
-    values: dict[str, msgspec.Raw] = {}
-    ended: list[SlimTurn] = []
-    paths: list[tuple[int, ...]] = []
-    opened: list[tuple[tuple[int, ...], list[msgspec.Raw], int]] = []
+    values: dict[str, msgspec.Raw] | None = None
+    ended: tuple[SlimTurn, ...] = ()
+    paths: tuple[tuple[int, ...], ...] = ()
+    opened: tuple[tuple[tuple[int, ...], list[msgspec.Raw], int], ...] = ()
     path: tuple[int, ...] = ()
-    pieces: list[tuple[int, msgspec.Raw]] = []
-    items: list[msgspec.Raw] | None = None
+    pieces: tuple[tuple[int, msgspec.Raw], ...] = ()
+    items: tuple[msgspec.Raw, ...] | None = None
     armed: SlimArmed | None = None
-    arcs: list[int] = []
+    arcs: tuple[int, ...] = ()
     delivery: int = 1
     actor: str | None = ""
-    past: list[tuple[float, SlimEvent]] = []
-    renamed: dict[str, str] = {}
+    past: tuple[tuple[float, SlimEvent], ...] = ()
+    renamed: dict[str, str] | None = None
     group: str | SlimGroup | None = None
 
 

@@ -1,7 +1,8 @@
 """The pytest plug-in: ``*.test.yaml`` files are collected, and each case is a test.
 
 It is loaded by every run of pytest in an environment with Petra, so it imports the rest of Petra only when
-there is a file to collect. Files that hold no ``kind: Test`` belong to somebody else and are left alone.
+there is a file to collect, and reads a playbook when the first case of its file is run: each process of a run that
+is shared among several collects all files. Files that hold no ``kind: Test`` belong to somebody else and are left alone.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 if TYPE_CHECKING:
-    from petra.testing.suite import Case
+    from petra.testing.suite import Case, CaseLine, SuiteReader
 
 _SUFFIXES = (".test.yaml", ".test.yml")
 _HEAD_BYTES = 1 << 16
@@ -46,22 +47,35 @@ class PlaybookTests(pytest.File):
         Raises:
             CollectError: the file cannot be used.
         """
-        from petra.testing.suite import TestError, load_suite  # noqa: PLC0415 - see above
+        from petra.testing.suite import TestError, open_suite  # noqa: PLC0415 - see above
 
         try:
-            suite = load_suite(self.path)
+            reader = open_suite(self.path)
+            lines = reader.lines()
         except TestError as error:
             raise self.CollectError(str(error)) from None
-        for case in suite.cases:
-            yield PlaybookCase.from_parent(self, name=case.name, case=case)
+        for number, line in enumerate(lines):
+            yield PlaybookCase.from_parent(
+                self, name=line.name, line=line, reader=reader, number=number
+            )
 
 
 class PlaybookCase(pytest.Item):
     """One case."""
 
-    def __init__(self, *, case: Case, **more: Any) -> None:
+    def __init__(self, *, line: CaseLine, reader: SuiteReader, number: int, **more: Any) -> None:
         super().__init__(**more)
-        self.case = case
+        self.line = line
+        self._reader = reader
+        self._number = number
+
+    def _case(self) -> Case:
+        from petra.testing.suite import TestError  # noqa: PLC0415 - see above
+
+        try:
+            return self._reader.suite().cases[self._number]
+        except TestError as error:
+            raise CaseFailedError(str(error)) from None
 
     def runtest(self) -> None:
         """Run the case in virtual time.
@@ -71,16 +85,16 @@ class PlaybookCase(pytest.Item):
         """
         from petra.testing.runner import run_case  # noqa: PLC0415 - see above
 
-        found = run_case(self.case)
-        if found.result != "passed":
-            raise CaseFailedError(found.message)
+        result = run_case(self._case())
+        if result.result != "passed":
+            raise CaseFailedError(result.message)
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
         """Show the message alone; a traceback into Petra helps only when Petra has a bug."""
         if isinstance(excinfo.value, CaseFailedError):
-            return f"{self.path}:{self.case.line}\n{excinfo.value}"
+            return f"{self.path}:{self.line.line}\n{excinfo.value}"
         return super().repr_failure(excinfo, style)
 
     def reportinfo(self) -> tuple[Path, int, str]:
         """Say where the case is written; pytest counts lines from zero."""
-        return self.path, self.case.line - 1, self.case.name
+        return self.path, self.line.line - 1, self.line.name

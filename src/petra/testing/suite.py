@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -72,6 +73,25 @@ class _Place(NamedTuple):
     at: Mark
 
 
+class CaseLine(NamedTuple):
+    """The name of a case, and the line where it begins."""
+
+    name: str
+    line: int
+
+
+class _Outline(NamedTuple):
+    """A test file whose playbooks nobody has read."""
+
+    tree: Map
+    cases: Seq
+    file: TestFile
+
+    def places(self) -> Iterator[tuple[Tree, TestCase, _Place]]:
+        for index, (node, case) in enumerate(zip(self.cases, self.file.cases, strict=True)):
+            yield node, case, _Place(index + 1, self.cases.item_at(index))
+
+
 class _Keys:
     """Test files have no keys of other grammars, but for what tools add to an outcome."""
 
@@ -104,19 +124,31 @@ def load_suite(path: Path, shelves: Sequence[Path] = (), *, confined: bool = Fal
     Raises:
         TestError: it cannot be read, or has problems.
     """
+    return SuiteReader(path, _text(path), shelves, confined=confined).suite()
+
+
+def open_suite(path: Path) -> SuiteReader:
+    """Read a test file in two steps: the names of its cases now, its playbooks when they are asked for.
+
+    Raises:
+        TestError: it cannot be read.
+    """
+    return SuiteReader(path, _text(path))
+
+
+def _text(path: Path) -> str:
     try:
         with path.open("rb") as file:
-            text = file.read(TEXT_BYTES_MAX + 1).decode("utf-8-sig")
+            return file.read(TEXT_BYTES_MAX + 1).decode("utf-8-sig")
     except OSError as error:
         raise TestError(f"{path}: {error.strerror or error}") from None
     except UnicodeDecodeError:
         raise TestError(f"{path}: not text in UTF-8") from None
-    return _Reader(path, text, shelves, confined=confined).suite()
 
 
 def suite_problems(path: Path, text: str) -> tuple[Problem, ...]:
     """Return what is wrong with the text of a test file that would stand there, in the order of the text."""
-    reader = _Reader(path, text)
+    reader = SuiteReader(path, text)
     with suppress(TestError):
         reader.suite()
     for at, words in reader.broken:
@@ -124,7 +156,7 @@ def suite_problems(path: Path, text: str) -> tuple[Problem, ...]:
     return tuple(reader.problems)
 
 
-class _Reader:
+class SuiteReader:
     """Reads one test file and the playbooks it names."""
 
     def __init__(
@@ -140,16 +172,35 @@ class _Reader:
         self.inline: dict[int, Reading] = {}
         """By the node that holds the playbook: a reading rewrites it, so it is read once."""
 
-    def suite(self) -> Suite:
-        tree = parse(self.text, self.problems)
-        suite = Suite(str(self.path))
-        if isinstance(tree, Map):
-            self._root(tree, suite)
-        elif not self.problems:
-            self.problems.error(
-                "P008", START, "this is not a test file", "it needs 'kind: Test' and 'cases'"
-            )
+    def lines(self) -> list[CaseLine]:
+        """Return its cases by name; the playbooks, and what has to fit them, are not looked at.
+
+        Raises:
+            TestError: the file has problems.
+        """
+        outline = self._outline
         self._raise()
+        assert outline is not None, "otherwise there is a problem"
+        return [CaseLine(_name(case, place), place.at.line) for _, case, place in outline.places()]
+
+    def suite(self) -> Suite:
+        """Read all of it, once, whoever asks again.
+
+        Raises:
+            TestError: the file, or a playbook, has problems.
+        """
+        suite = self._suite
+        self._raise()
+        return suite
+
+    @cached_property
+    def _suite(self) -> Suite:
+        suite, outline = Suite(str(self.path)), self._outline
+        if outline is not None:
+            for node, case, place in outline.places():
+                if isinstance(node, Map):
+                    self._case(suite, outline.tree, node, case, place)
+            self._unused(outline.tree, outline.cases)
         return suite
 
     def _raise(self) -> None:
@@ -162,25 +213,32 @@ class _Reader:
         if found:
             raise TestError("\n".join(found))
 
-    def _root(self, tree: Map, suite: Suite) -> None:
+    @cached_property
+    def _outline(self) -> _Outline | None:
+        tree = parse(self.text, self.problems)
+        if isinstance(tree, Map):
+            return self._root(tree)
+        if not self.problems:
+            self.problems.error(
+                "P008", START, "this is not a test file", "it needs 'kind: Test' and 'cases'"
+            )
+        return None
+
+    def _root(self, tree: Map) -> _Outline | None:
         if tree.get("kind") != "Test":
             self.problems.error(
                 "P107", tree.value_at("kind"), "this is not a test file", "write 'kind: Test'"
             )
-            return
+            return None
         cases = tree.get("cases")
         if not isinstance(cases, Seq) or not cases:
             self.problems.error(
                 "P102", tree.mark, "a test file needs 'cases'", "add at least one case"
             )
-            return
+            return None
         Sense(self.problems).prepare(cases)
         decoder = Decoder(self.problems, _Keys(self.problems))
-        file = decoder.struct(tree, TestFile, (), tree.mark)
-        for index, (node, case) in enumerate(zip(cases, file.cases, strict=True)):
-            if isinstance(node, Map):
-                self._case(suite, tree, node, case, _Place(index + 1, cases.item_at(index)))
-        self._unused(tree, cases)
+        return _Outline(tree, cases, decoder.struct(tree, TestFile, (), tree.mark))
 
     def _case(self, suite: Suite, root: Map, node: Map, case: TestCase, place: _Place) -> None:
         holder = node if node.get("playbook") is not None else root
@@ -214,7 +272,7 @@ class _Reader:
     ) -> Case:
         return Case(
             file=str(self.path),
-            name=case.name or f"case {place.number}",
+            name=_name(case, place),
             line=place.at.line,
             playbook=library[0],
             library=_by_path(library),
@@ -299,6 +357,10 @@ class _Reader:
             for given in (listed if isinstance(listed, Seq) else ())
         ]
         return [reading for reading in found if reading is not None]
+
+
+def _name(case: TestCase, place: _Place) -> str:
+    return case.name or f"case {place.number}"
 
 
 def _by_path(readings: Iterable[Reading]) -> dict[str, Playbook]:

@@ -10,12 +10,12 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
-from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, ClassVar, Final, Protocol, TypeVar, cast
 
 import msgspec
+from msgspec import Struct
 
 from petra.errors import PetraError, UnreadableError
 from petra.expr.keys import key_of
@@ -156,8 +156,7 @@ class ToolContext(msgspec.Struct, frozen=True, kw_only=True):
         return key_of(self.cause)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ToolSettings:
+class ToolSettings(Struct, frozen=True, kw_only=True):
     """How the built-in tools of one worker behave; a task's own knobs go first where they exist."""
 
     refuse_private: bool = False

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Coroutine, Iterator, Mapping
-from difflib import get_close_matches
 from importlib import import_module
 from inspect import isawaitable
 from types import MappingProxyType
@@ -148,6 +147,8 @@ class Registry:
         except Exception as error:
             message = f"kind {kind} cannot be loaded: {type(error).__name__}: {error}"
             raise ToolError("client_error", message) from error
+        from difflib import get_close_matches  # noqa: PLC0415 - only for a slip
+
         close = get_close_matches(kind, list(self), n=1)
         hint = f"did you mean '{close[0]}'?" if close else f"known kinds: {', '.join(self)}"
         raise ToolError("client_error", f"no tool of kind '{kind}'; {hint}")

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any, Final
+
+from msgspec import Struct, field
 
 from petra.errors import ExpressionError, UsageError
 from petra.expr import Profile, compile_template
@@ -31,8 +32,7 @@ class UnknownWorkError(UsageError):
     """An assignment names what its playbook does not have."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Ready:
+class Ready(Struct, frozen=True, kw_only=True):
     """A step, or its compensation, ready to run. ``uses`` are names of the keychain, by task, ``used`` all of them."""
 
     tasks: Sequence[Task]
@@ -47,8 +47,7 @@ class Ready:
     """Where the texts of each task stand in the author's file."""
 
 
-@dataclass(slots=True)
-class Known:
+class Known(Struct):
     """A playbook and what has been made of it."""
 
     playbook: Playbook

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any, Final
+
+from msgspec import Struct
 
 from petra.clock import Clock
 from petra.keychain import Credentials, KeychainError
@@ -88,8 +89,7 @@ class Revealing:
             self._open.pop(number, None)
 
 
-@dataclass(frozen=True, slots=True)
-class GivenCredentials:
+class GivenCredentials(Struct, frozen=True):
     """The stored credentials of one playbook in one namespace."""
 
     revealing: Revealing
@@ -109,8 +109,7 @@ class GivenCredentials:
         return revealed
 
 
-@dataclass(frozen=True, slots=True)
-class WantedCredentials:
+class WantedCredentials(Struct, frozen=True):
     """Notes which stored credentials a server would be asked for; it asks for none."""
 
     own: Credentials

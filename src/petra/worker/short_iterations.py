@@ -13,8 +13,9 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Final
+
+from msgspec import Struct, field
 
 from petra.clock import Clock
 from petra.errors import UnreadableError
@@ -30,8 +31,7 @@ STRIDE_MAX: Final = 64
 """Iterations that a stride goes through at most."""
 
 
-@dataclass(slots=True)
-class Stride:
+class Stride(Struct):
     """One go: what has ended, and where it stands."""
 
     left: deque[Iteration]
@@ -41,8 +41,7 @@ class Stride:
     move: Next | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Strider:
+class Strider(Struct, frozen=True, kw_only=True):
     """Goes through the iterations of one chunk, in a thread."""
 
     tools: dict[str, Blocking]

@@ -12,7 +12,6 @@ Rule 3: on the leash the warden says which processes it and the worker are, and 
 from __future__ import annotations
 
 import contextlib
-import ctypes
 import os
 import resource
 import select
@@ -184,4 +183,6 @@ def die_with(parent: int, number: signal.Signals) -> None:
 def prctl(option: int, value: int) -> None:
     """Ask the system for something about this process, where there is such a thing."""
     if _IS_LINUX:
+        import ctypes  # noqa: PLC0415 - where it is not needed it is dear
+
         ctypes.CDLL(None).prctl(option, value, 0, 0, 0)

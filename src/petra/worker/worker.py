@@ -15,10 +15,10 @@ import asyncio
 import logging
 from collections import deque
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
 from typing import Any, Final
 
 import msgspec
+from msgspec import Struct
 
 from petra.clock import Clock, SystemClock
 from petra.errors import PetraError
@@ -56,8 +56,7 @@ STUCK_S: Final = 3.0
 _log = logging.getLogger("petra.worker")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Offer:
+class Offer(Struct, frozen=True, kw_only=True):
     """What a worker is and offers."""
 
     name: str

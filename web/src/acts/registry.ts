@@ -20,7 +20,7 @@ import type { Json } from '../api/shapes';
 import { OVER } from '../kit/states';
 
 export type Power = 'see' | 'start' | 'steer' | 'decide' | 'apply' | 'administer';
-export type ActOn = 'execution' | 'step' | 'record' | 'item' | 'schedule';
+export type ActOn = 'execution' | 'step' | 'record' | 'item' | 'schedule' | 'playbook' | 'notification';
 
 /** What every act is asked with: what the person may, and whether the server is there. */
 export interface Doer {

@@ -2518,10 +2518,12 @@ export interface components {
          */
         CheckedText: {
             graph: components["schemas"]["Graph"] | null;
+            input_schema: Record<string, never> | null;
             ok: boolean;
             outline: components["schemas"]["OutlineItem"][];
             problems: components["schemas"]["PlacedProblem"][];
             soundness: components["schemas"]["Soundness"] | null;
+            workload: Record<string, never>;
         };
         /**
          * CommandReply
@@ -3848,11 +3850,13 @@ export interface components {
         PlaybookWithText: {
             applied: string | null;
             digest: string;
+            input_schema: Record<string, never> | null;
             name: string;
             namespace: string;
             path: string;
             text: string;
             version: string;
+            workload: Record<string, never>;
         };
         /**
          * PoolItem
@@ -4236,10 +4240,10 @@ export interface components {
          * @description What came of a time.
          */
         ScheduleOutcome: {
-            ended: number | null;
+            ended: string | null;
             execution: string;
             nominal: string | null;
-            started: number;
+            started: string;
             status: string;
         };
         /**

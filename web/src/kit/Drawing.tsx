@@ -13,6 +13,8 @@ interface Props {
   /** What stands at an arc; null where nothing is known of it. */
   arcText?: (arc: GraphArc) => string | null;
   isTaken?: (arc: GraphArc) => boolean;
+  /** Arcs that ask for attention: nothing ever took them. */
+  isMissed?: (arc: GraphArc) => boolean;
   selected?: string | null;
   onSelect?: (node: GraphNode) => void;
 }
@@ -20,7 +22,7 @@ interface Props {
 const EDGE = 12;
 
 /** A playbook as a picture, with something said about each of its steps and arcs. */
-export function Drawing({ graph, factOf, arcText, isTaken, selected, onSelect }: Props) {
+export function Drawing({ graph, factOf, arcText, isTaken, isMissed, selected, onSelect }: Props) {
   const said = (node: GraphNode) => [node.label ?? node.id, factOf(node)?.text].filter(Boolean).join(', ');
   return (
     <svg
@@ -52,6 +54,7 @@ export function Drawing({ graph, factOf, arcText, isTaken, selected, onSelect }:
           arc={arc}
           text={arcText?.(arc) ?? null}
           taken={isTaken?.(arc) ?? true}
+          missed={isMissed?.(arc) ?? false}
         />
       ))}
       {graph.nodes.map((node) => (
@@ -68,10 +71,17 @@ export function Drawing({ graph, factOf, arcText, isTaken, selected, onSelect }:
   );
 }
 
-function Arc({ arc, text, taken }: { arc: GraphArc; text: string | null; taken: boolean }) {
+interface ArcProps {
+  arc: GraphArc;
+  text: string | null;
+  taken: boolean;
+  missed: boolean;
+}
+
+function Arc({ arc, text, taken, missed }: ArcProps) {
   const [x, y] = arc.points[Math.floor(arc.points.length / 2)] ?? [0, 0];
   return (
-    <g data-taken={taken || undefined}>
+    <g data-taken={taken || undefined} data-missed={missed || undefined} data-arc={`${arc.from} ${arc.to}`}>
       <path
         className={css.arc}
         d={arc.points.map(([px, py], n) => `${n ? 'L' : 'M'}${px},${py}`).join(' ')}

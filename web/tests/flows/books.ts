@@ -151,3 +151,24 @@ playbook: hello
 cron: "30 2 * * *"
 timezone: Europe/Berlin
 `;
+
+/** What it takes is said by a schema. */
+export const TYPED = `apiVersion: petra/v1
+kind: Playbook
+metadata: {name: typed}
+workload: {amount: 3, who: ada}
+executor:
+  spec:
+    input_schema:
+      type: object
+      required: [amount, who]
+      properties:
+        amount: {type: integer, minimum: 1, maximum: 100, title: Amount}
+        who: {type: string, minLength: 2, title: Who}
+        rush: {type: boolean, title: Rush}
+      not: {required: [rush], properties: {who: {const: bob}}}
+    output: "{{ workload }}"
+workflow:
+  - step: a
+    tool: {kind: noop}
+`;

@@ -7,13 +7,13 @@ from types import MappingProxyType
 from typing import Any
 
 from petra.kernel import permit_events as p
-from petra.kernel.permit_state import Permit, Permits
+from petra.kernel.permit_state import OwnPermits, Permit
 from petra.kernel.state import State
 
 
 def _asked(state: State, event: p.PermitsAsked) -> None:
     if state.permits is None or event.anew:
-        state.permits = Permits()
+        state.permits = OwnPermits()
     state.permits.ask(
         [
             Permit(

@@ -13,8 +13,9 @@ In all other cases only a full search proves soundness.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
+
+from msgspec import Struct
 
 from petra.net.soundness.explore import Space, explore, safe_packing, wide_packing
 from petra.net.soundness.stubborn import Stubborn
@@ -28,8 +29,7 @@ if TYPE_CHECKING:
 SHORT = 2_000
 
 
-@dataclass(frozen=True, slots=True)
-class Conclusion:
+class Conclusion(Struct, frozen=True):
     """The answer, the search that gave it, and the markings seen by all searches."""
 
     answer: Literal["sound", "unsound", "undecided"]

@@ -12,9 +12,10 @@ the first marking of each kind is one of the nearest.
 from __future__ import annotations
 
 from collections import deque
-from dataclasses import dataclass, field
 from enum import Enum
 from typing import TYPE_CHECKING
+
+from msgspec import Struct, field
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -126,8 +127,7 @@ def wide_packing(net: FlowNet) -> Packing:
     return Packing(net, cap=max(WIDE, (1 << (2 * start).bit_length()) - 1))
 
 
-@dataclass(slots=True)
-class Space:
+class Space(Struct):
     """The markings seen, how each was first reached, and the first of each kind of defect."""
 
     packing: Packing

@@ -7,8 +7,9 @@ of markings, or as places of which any may be marked while every other place is 
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
+
+from msgspec import Struct
 
 from petra.errors import NetError
 
@@ -18,15 +19,13 @@ if TYPE_CHECKING:
     from petra.net.net import Net
 
 
-@dataclass(frozen=True, slots=True)
-class FinalMarkings:
+class FinalMarkings(Struct, frozen=True):
     """Exactly these markings are final; a place that is not mentioned is empty."""
 
     markings: tuple[Mapping[str, int], ...]
 
 
-@dataclass(frozen=True, slots=True)
-class FinalAnyOf:
+class FinalAnyOf(Struct, frozen=True):
     """At least one of these places is marked, and every other place is empty.
 
     The places may be marked together. A net with this ending must be safe (never two tokens in a

@@ -8,8 +8,9 @@ is the trail back from a reduced net.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from petra.net.soundness.final import FinalAnyOf
 
@@ -18,8 +19,7 @@ if TYPE_CHECKING:
     from petra.net.soundness.final import Final
 
 
-@dataclass(slots=True)
-class Flow:
+class Flow(Struct):
     """One transition: how many tokens it needs and gives by place, and which places it empties."""
 
     needs: dict[int, int]
@@ -28,8 +28,7 @@ class Flow:
     resets: frozenset[int] = frozenset()
 
 
-@dataclass(frozen=True, slots=True)
-class Goal:
+class Goal(Struct, frozen=True):
     """The final markings: a list of markings, or the places of an any-of ending."""
 
     markings: tuple[dict[int, int], ...] = ()
@@ -53,8 +52,7 @@ class Goal:
         )
 
 
-@dataclass(slots=True)
-class FlowNet:
+class FlowNet(Struct):
     """Places by number, flows, the initial marking and the goal.
 
     ``prefix`` are firings that a reduction has already made before the initial marking.
@@ -64,7 +62,7 @@ class FlowNet:
     flows: list[Flow]
     initial: dict[int, int]
     goal: Goal
-    prefix: tuple[str, ...] = field(default=())
+    prefix: tuple[str, ...] = ()
 
     @property
     def has_resets(self) -> bool:

@@ -22,8 +22,9 @@ emptied by exactly the same flows, and a flow that empties places itself is neve
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
 
 from petra.net.soundness.flow import Flow, FlowNet, Goal
 

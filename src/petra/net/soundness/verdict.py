@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, TypeAlias
+
+from msgspec import Struct
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -21,8 +22,7 @@ Property: TypeAlias = Literal[
 Kind: TypeAlias = Literal["stuck", "endless", "leftover", "crowded", "growing", "dead"]
 
 
-@dataclass(frozen=True, slots=True)
-class Limits:
+class Limits(Struct, frozen=True):
     """How far the check may look.
 
     ``markings`` bounds each search that decides, ``explain`` the search for the shortest
@@ -35,8 +35,7 @@ class Limits:
     budget: Budget | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Counterexample:
+class Counterexample(Struct, frozen=True):
     """A firing sequence of the net as given, from its initial marking to the defect.
 
     ``shortest`` says that no shorter sequence shows a defect of the same kind.
@@ -50,8 +49,7 @@ class Counterexample:
     shortest: bool = True
 
 
-@dataclass(frozen=True, slots=True)
-class Finding:
+class Finding(Struct, frozen=True):
     """Whether one property holds. ``transitions`` names those that can never fire."""
 
     property: Property
@@ -60,8 +58,7 @@ class Finding:
     transitions: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Verdict:
+class Verdict(Struct, frozen=True):
     """The answer, what it rests on, and what was left open.
 
     ``states`` counts the markings that were looked at, over all searches. ``counterexample`` is the

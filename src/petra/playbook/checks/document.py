@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from functools import cached_property
 from typing import NamedTuple
+
+from msgspec import Struct, field
 
 from petra.errors import ExpressionError
 from petra.expr import Profile, Template, compile_template
@@ -23,8 +24,7 @@ class StepHome(NamedTuple):
     undoes: bool
 
 
-@dataclass
-class Document:
+class Document(Struct, dict=True):
     """A decoded playbook on its way through the checks."""
 
     playbook: Playbook

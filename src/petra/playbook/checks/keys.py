@@ -8,7 +8,6 @@ the author expects to be absent (``| default``, ``is defined``) is nobody's mist
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from difflib import get_close_matches
 from functools import cached_property
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -201,6 +200,8 @@ def _unlike(key: str, scope: str, known: frozenset[str]) -> Fault | None:
     """Say that an open scope does not have a key; it is surely a mistake when another looks like it."""
     if key in known:
         return None
+    from difflib import get_close_matches  # noqa: PLC0415 - only for a slip
+
     near = get_close_matches(key, sorted(known), n=1, cutoff=_SIMILAR)
     words, add = _SAID[scope]
     hint = f"did you mean '{scope}.{near[0]}'?" if near else f"{add}, or read it with 'default'"

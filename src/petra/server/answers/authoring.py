@@ -113,6 +113,8 @@ class CheckedText(Shape, frozen=True):
     soundness: Soundness | None
     graph: Graph | None
     outline: list[OutlineItem]
+    workload: dict[str, Any]
+    input_schema: dict[str, Any] | None
     problems: list[PlacedProblem]
 
 
@@ -232,6 +234,8 @@ class PlaybookWithText(PlaybookItem, frozen=True):
     """A playbook with its text."""
 
     text: str
+    workload: dict[str, Any]
+    input_schema: dict[str, Any] | None
 
 
 class AppliedPlaybook(Shape, frozen=True):

@@ -87,3 +87,15 @@ class ResourceRemoved(Shape, frozen=True):
     """Which resource is known no more."""
 
     removed: str
+
+
+class PlaceInLine(Shape, frozen=True):
+    """Where somebody stands who waits for a limit: the first is number 1; ``holders`` are some of those who are in."""
+
+    limit: str
+    key: str
+    position: int
+    waiting: int
+    used: int
+    most: int | None
+    holders: list[str]

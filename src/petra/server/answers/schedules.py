@@ -20,8 +20,8 @@ class ScheduleOutcome(Shape, frozen=True):
     execution: str
     status: str
     nominal: str | None
-    started: float
-    ended: float | None
+    started: str
+    ended: str | None
 
 
 class BackfillGoing(Shape, frozen=True):

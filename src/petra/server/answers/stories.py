@@ -6,6 +6,7 @@ from typing import Any, Literal
 
 import msgspec
 
+from petra.server.answers.limits import PlaceInLine
 from petra.server.shapes import ExecutionItem, Shape
 
 
@@ -23,18 +24,6 @@ class OfferedAct(Shape, frozen=True):
     act: str
     method: str
     path: str
-
-
-class PlaceInLine(Shape, frozen=True):
-    """Where somebody stands who waits for a limit: the first is number 1; ``holders`` are some of those who are in."""
-
-    limit: str
-    key: str
-    position: int
-    waiting: int
-    used: int
-    most: int | None
-    holders: list[str]
 
 
 class WaitingToken(Shape, frozen=True):

@@ -115,8 +115,6 @@ async def _branched(
     service: TheService, who: Who, made: ForkRequest, prefer: str | None, *, dry_run: bool
 ) -> Response[Execution | DryRun]:
     wait = wait_of(prefer)
-    if made.playbook:
-        await service.texts.read(made.playbook, "the playbook")
     if dry_run:
         return Response(await tried_branch(service.engine, who, made), status_code=200)
     known = await service.engine.store.answer(made.id) if made.id else None

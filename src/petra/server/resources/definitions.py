@@ -14,7 +14,7 @@ from litestar.params import FromPath, FromQuery
 from petra.desk.principal import May
 from petra.net.compile import compile as compiled_net
 from petra.net.graph import net_graph, steps_graph
-from petra.playbook import read
+from petra.playbook import InvalidPlaybookError, read
 from petra.server.answers.authoring import Graph, Heat, PlaybookWithText
 from petra.server.describing import answers
 from petra.server.needs import needs
@@ -22,6 +22,7 @@ from petra.server.parameters import bounded
 from petra.server.problems import ProblemError
 from petra.server.service import Here, TheService
 from petra.server.shapes import Page, PlaybookItem, playbook_item
+from petra.server.workbench import taken_in
 from petra.store.rows import ExecutionFilter, PlaybookRow
 from petra.story import RunHistory, Story
 
@@ -47,8 +48,17 @@ async def definition(
 ) -> Response[dict[str, Any]]:
     """Return a playbook by its digest: what an execution runs; it never changes."""
     row = await _row(service, here, digest)
+    return Response(await with_text(service, row), headers=FOR_EVER)
+
+
+async def with_text(service: TheService, row: PlaybookRow) -> dict[str, Any]:
+    """Return a playbook with its text, and with what it is started with."""
     shown: dict[str, Any] = msgspec.to_builtins(playbook_item(row))
-    return Response({**shown, "text": row.source.decode()}, headers=FOR_EVER)
+    try:
+        taken = taken_in(await service.texts.stored(row))
+    except InvalidPlaybookError:  # an older one that this version cannot read is shown as it is
+        taken = {"workload": {}, "input_schema": None}
+    return {**shown, "text": row.source.decode(), **taken}
 
 
 @get("/definitions/{digest:str}/graph", opt=needs(May.SEE) | answers(Graph))

@@ -41,7 +41,7 @@ async def line(
 ) -> dict[str, Any]:
     """Return a line of a limit under a key: who is in, and who waits, in order."""
     name = LineName(namespace=here.namespace, limit=limit, key=key)
-    return _dated(await Lines(service.engine.store, service.clock).line(name))
+    return _dated(await Lines(service.engine.store).line(name))
 
 
 @get("/limits/resources/{name:str}", opt=needs(May.SEE) | answers(ResourceLines))

@@ -15,7 +15,7 @@ from petra.server.needs import needs
 from petra.server.parameters import bounded
 from petra.server.problems import ProblemError
 from petra.server.resources.authoring import PlaybookSource, text_of
-from petra.server.resources.definitions import heat_of, versions_of
+from petra.server.resources.definitions import heat_of, versions_of, with_text
 from petra.server.service import Here, TheService
 from petra.server.shapes import Page, PlaybookItem, playbook_item
 
@@ -53,8 +53,7 @@ async def one(
         return Response(await heat_of(service, here, name.removesuffix("/heat"), last))
     if row is None:
         raise ProblemError("not-found", f"no playbook '{name}' was applied")
-    body = {**_data(playbook_item(row)), "text": row.source.decode()}
-    return Response(body, headers={"ETag": f'"{row.digest}"'})
+    return Response(await with_text(service, row), headers={"ETag": f'"{row.digest}"'})
 
 
 @put(
@@ -129,10 +128,6 @@ async def _applied(
     (made,) = await service.desk.apply(here, [playbook], allow_unsound=allow_unsound, replaces=seen)
     status = 200 if made["unchanged"] else 201
     return Response(made, status_code=status, headers={"ETag": f'"{made["digest"]}"'})
-
-
-def _data(item: PlaybookItem) -> dict[str, Any]:
-    return {name: getattr(item, name) for name in item.__struct_fields__}
 
 
 def router(base: str) -> Router:

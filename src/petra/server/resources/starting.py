@@ -13,7 +13,9 @@ from petra.desk.principal import May, Principal
 from petra.desk.trying import DryRun
 from petra.engine.conditions import LIMIT_REACHED
 from petra.errors import UsageError
+from petra.kernel.decide import workload_fault
 from petra.playbook import Playbook
+from petra.playbook.overlay import merge
 from petra.server.business_keys import BusinessKey, BusinessKeys
 from petra.server.describing import tries
 from petra.server.needs import Where, needs, within
@@ -164,8 +166,9 @@ async def _tried(service: TheService, data: Start, playbook: Playbook, taken: st
         )
     program = service.engine.cache.compiled(playbook)
     faults = [] if data.allow_unsound else await service.engine.proofs.problems(program)
-    if faults:
-        refused = "; ".join(one.message for one in faults)
+    fault = workload_fault(program, merge(playbook.workload, data.workload))
+    refused = fault or "; ".join(one.message for one in faults)
+    if refused:
         return DryRun(
             sentence=f"It would be refused: {refused}.", refused=refused, status="", reason=""
         )

@@ -1,18 +1,36 @@
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
-import { getRouteApi, Link } from '@tanstack/react-router';
-import { Upload } from 'lucide-react';
-import { useEffect, useRef, useState } from 'react';
+import { getRouteApi, Link, useNavigate } from '@tanstack/react-router';
+import { Play, Upload } from 'lucide-react';
+import { lazy, Suspense, useCallback, useEffect, useRef, useState, useSyncExternalStore } from 'react';
 import { asCli } from '../../acts/copy';
-import { apply, type Checked, check, current, type Finding } from '../../api/authoring';
+import { StartTextDialog, type Taken } from '../../acts/starting/StartDialog';
+import { apply, type Checked, current, type Finding } from '../../api/authoring';
+import { me } from '../../api/calls';
+import { connection } from '../../api/connection';
 import { keys } from '../../api/keys';
-import { Button, Copyable, ErrorBox, recalled, remember, Skeleton, toast, useKeys } from '../../kit';
+import { problemOf } from '../../api/problems';
+import type { Graph } from '../../api/shapes';
+import { Button, Copyable, ErrorBox, recalled, remember, Skeleton, Tabs, toast, useKeys } from '../../kit';
+import { type Base, ConflictPane } from './ConflictPane';
+import { caseOfWay, percentage, withCase } from './cases';
 import { hindered } from './diagnostics';
 import css from './editor.module.css';
 import { ProofPane, verdict } from './ProofPane';
+import { SimulatePane } from './SimulatePane';
+import { type EditorSearch, PANELS, type Panel } from './search';
+import { TestsPane } from './TestsPane';
 import { TextPane } from './TextPane';
+import { useCheck } from './useCheck';
+import { type TestsKept, useTests } from './useTests';
 
+const TextDiff = lazy(() => import('../../kit/TextDiff'));
 const route = getRouteApi('/inside/edit/$');
-const PAUSE_MS = 250;
+const LABELS: Record<Panel, string> = {
+  proof: 'Graph and proof',
+  tests: 'Tests',
+  simulate: 'Simulate',
+  diff: 'Changes',
+};
 
 /** A playbook as text, held against its rules while it is typed. */
 export function Page() {
@@ -28,46 +46,30 @@ export function Page() {
   return <Editor key={path} path={path} base={base.data} />;
 }
 
-/** The answer to the latest text; older answers are dropped. */
-function useCheck(text: string): { checked: Checked | null; error: unknown } {
-  const [found, setFound] = useState<{ checked: Checked | null; error: unknown }>({
-    checked: null,
-    error: null,
-  });
-  useEffect(() => {
-    const stop = new AbortController();
-    const timer = setTimeout(() => {
-      check(text, stop.signal).then(
-        (checked) => {
-          // the last graph that could be drawn stays while the text does not read
-          setFound((was) => ({
-            checked: { ...checked, graph: checked.graph ?? was.checked?.graph ?? null },
-            error: null,
-          }));
-        },
-        (error: unknown) => {
-          if (!stop.signal.aborted) setFound((was) => ({ ...was, error }));
-        },
-      );
-    }, PAUSE_MS);
-    return () => {
-      clearTimeout(timer);
-      stop.abort();
-    };
-  }, [text]);
-  return found;
+/** Why nothing can be applied by this person, here and now. */
+function useBarred(): string | null {
+  const who = useQuery({ queryKey: keys.me, queryFn: me });
+  const offline = useSyncExternalStore(connection.subscribe, connection.get).line === 'offline';
+  if (offline) return 'the server does not answer';
+  return who.data && !who.data.may.includes('apply')
+    ? "you may not 'apply' here; ask an administrator"
+    : null;
 }
 
-function Editor({ path, base: first }: { path: string; base: { text: string; tag: string } }) {
+function Editor({ path, base: first }: { path: string; base: Base }) {
   const search = route.useSearch();
   const client = useQueryClient();
+  const navigate = useNavigate();
   // what was applied from here is the base of what comes next: the server keeps it without its comments
   const [base, setBase] = useState(first);
   const draft = `draft.${path}.${base.tag}`;
   const [text, setText] = useState(() => recalled(draft) || base.text);
   const [line, setLine] = useState<number | undefined>(search.line);
   const [cursor, setCursor] = useState(1);
+  const [starts, setStarts] = useState(false);
   const { checked, error } = useCheck(text);
+  const tests = useTests(path, text);
+  const barred = useBarred();
   const changed = text !== base.text;
   const kept = useRef(draft);
   kept.current = draft;
@@ -82,16 +84,30 @@ function Editor({ path, base: first }: { path: string; base: { text: string; tag
       void client.invalidateQueries({ queryKey: keys.playbook(path) });
     },
   });
+  const go = useCallback(
+    (next: Partial<EditorSearch>, replace = true) =>
+      void navigate({ to: '.', search: (was: EditorSearch) => ({ ...was, ...next }), replace }),
+    [navigate],
+  );
   const problems = checked?.problems ?? [];
-  const why = checked ? hindered(problems, changed) : 'it is being checked';
+  const why = barred ?? (checked ? hindered(problems, changed) : 'it is being checked');
   const send = () => {
     const first = problems.find((one) => one.severity === 'error');
     if (first) setLine(first.line);
     else if (!why) applied.mutate();
   };
-  useKeys([{ keys: 'Mod+s', label: 'Apply, or go to the first problem', run: send, always: true }]);
+  useKeys([
+    { keys: 'Mod+s', label: 'Apply, or go to the first problem', run: send, always: true },
+    { keys: 'Mod+Enter', label: 'Run the tests', run: tests.run, always: true },
+  ]);
   const steps = checked?.graph?.nodes as { id: string; line?: number }[] | undefined;
-  const here = stepAt(steps ?? [], cursor);
+  const isStale = applied.isError && problemOf(applied.error).code === 'stale';
+  const settle = (next: string, theirs: Base) => {
+    setBase(theirs);
+    setText(next);
+    client.removeQueries({ queryKey: keys.source(path) });
+    applied.reset();
+  };
   return (
     <>
       <div className={css.top}>
@@ -100,35 +116,152 @@ function Editor({ path, base: first }: { path: string; base: { text: string; tag
         <span data-verdict={checked?.soundness?.verdict} className={css.verdict} role="status">
           {checked ? verdict(checked.soundness) : 'checking…'}
         </span>
+        <TestsChip tests={tests} onOpen={() => go({ panel: 'tests' }, false)} />
         <span className="grow" />
         {changed ? <Button onClick={() => setText(base.text)}>Drop my changes</Button> : null}
         <Button kind="main" icon={Upload} why={why} busy={applied.isPending} onClick={send}>
           {why && why !== 'nothing has changed' ? `Apply: ${why}` : 'Apply'}
         </Button>
+        <Button
+          icon={Play}
+          why={checked?.ok ? null : 'it does not read yet'}
+          onClick={() => setStarts(true)}
+          title="Start this text, without applying it"
+        >
+          Run…
+        </Button>
         <Link to="/p/$" params={{ _splat: path }}>
           The playbook
         </Link>
       </div>
-      {applied.isError ? <ErrorBox error={applied.error} /> : null}
+      {starts && checked ? (
+        <StartTextDialog
+          path={path}
+          text={text}
+          taken={checked as Taken}
+          onClose={() => setStarts(false)}
+          onStarted={(id) => void navigate({ to: '/e/$id', params: { id } })}
+        />
+      ) : null}
+      {isStale ? <ConflictPane path={path} base={base} mine={text} onChosen={settle} /> : null}
+      {applied.isError && !isStale ? <ErrorBox error={applied.error} /> : null}
       {error ? <ErrorBox error={error} /> : null}
       <div className={css.body}>
-        <TextPane text={text} problems={problems} line={line} onChange={setText} onLine={setCursor} />
-        {checked ? (
-          <ProofPane
-            checked={checked}
-            selected={here}
-            onSelect={(node) => setLine(node.line)}
-            onLine={(next) => setLine(next)}
-          />
-        ) : (
-          <Skeleton lines={8} />
-        )}
+        <TextPane
+          text={text}
+          problems={problems}
+          line={line}
+          onChange={setText}
+          onLine={setCursor}
+          completes
+        />
+        <Side
+          path={path}
+          search={search}
+          go={go}
+          base={base}
+          text={text}
+          checked={checked}
+          tests={tests}
+          here={stepAt(steps ?? [], cursor)}
+          onLine={setLine}
+        />
       </div>
       <Problems found={problems} onLine={setLine} />
       <div className={css.line}>
         <Copyable text={asCli(['apply', `${path}.yaml`])} label="the command" />
       </div>
     </>
+  );
+}
+
+function TestsChip({ tests, onOpen }: { tests: TestsKept; onOpen: () => void }) {
+  const found = tests.tested;
+  if (!found?.cases.length) return null;
+  const cover = found.coverage ? ` · ${percentage(found.coverage)} % of arcs` : '';
+  return (
+    <button
+      type="button"
+      className={css.verdict}
+      data-verdict={found.ok ? 'sound' : 'unsound'}
+      onClick={onOpen}
+    >
+      tests {found.passed ?? 0}/{found.cases.length}
+      {cover}
+    </button>
+  );
+}
+
+interface SideProps {
+  path: string;
+  search: EditorSearch;
+  go: (next: Partial<EditorSearch>, replace?: boolean) => void;
+  base: Base;
+  text: string;
+  checked: Checked | null;
+  tests: TestsKept;
+  here: string | null;
+  onLine: (line: number | undefined) => void;
+}
+
+/** What is to be seen of the text: its graph and proof, its tests, a walk through it, what was changed. */
+function Side({ path, search, go, base, text, checked, tests, here, onLine }: SideProps) {
+  const panel = search.panel ?? 'proof';
+  const graph = (checked?.graph ?? null) as Graph | null;
+  const onAt = useCallback((at: number | undefined) => go({ at }), [go]);
+  const shared = {
+    at: search.at,
+    onAt,
+    selected: here,
+    onSelect: (node: { line?: number }) => onLine(node.line),
+  };
+  const addCase = (added: string) => {
+    tests.setText(withCase(tests.text, path, added));
+    go({ panel: 'tests', case: undefined, at: undefined }, false);
+  };
+  return (
+    <div className={css.side}>
+      <Tabs
+        label="What is to be seen of it"
+        tabs={PANELS.map((id) => ({ id, label: LABELS[id] }))}
+        value={panel}
+        onChange={(next) => go({ panel: next, case: undefined, at: undefined }, false)}
+        className={css.panel ?? ''}
+      >
+        {checked ? null : <Skeleton lines={8} />}
+        {checked && panel === 'proof' ? (
+          <ProofPane
+            {...shared}
+            checked={checked}
+            onLine={onLine}
+            onTest={() => addCase(caseOfWay(checked.soundness?.counterexample ?? [], graph))}
+          />
+        ) : null}
+        {checked && panel === 'tests' ? (
+          <TestsPane
+            {...shared}
+            path={path}
+            text={tests.text}
+            onText={tests.setText}
+            graph={graph}
+            tested={tests.tested}
+            error={tests.error}
+            busy={tests.busy}
+            onRun={tests.run}
+            shown={search.case}
+            onShow={(name) => go({ case: name, at: undefined })}
+          />
+        ) : null}
+        {checked && panel === 'simulate' ? (
+          <SimulatePane {...shared} text={text} graph={graph} onTest={addCase} />
+        ) : null}
+        {panel === 'diff' ? (
+          <Suspense fallback={<Skeleton lines={8} />}>
+            <TextDiff before={base.text} after={text} label="What you changed" />
+          </Suspense>
+        ) : null}
+      </Tabs>
+    </div>
   );
 }
 

@@ -19,6 +19,9 @@ interface Props {
   line: number | undefined;
   onChange: (text: string) => void;
   onLine: (line: number) => void;
+  label?: string;
+  /** Whether the server is asked for the words that fit: it knows those of playbooks. */
+  completes?: boolean;
 }
 
 /** Ask the server which words fit here: names in scope, keys of the language. */
@@ -41,8 +44,8 @@ async function words(context: CompletionContext) {
   };
 }
 
-/** The text of a playbook: YAML with what is wrong where it is wrong. */
-export function TextPane({ text, problems, line, onChange, onLine }: Props) {
+/** A text in YAML, with what is wrong where it is wrong. */
+export function TextPane({ text, problems, line, onChange, onLine, ...more }: Props) {
   const box = useRef<HTMLDivElement>(null);
   const view = useRef<EditorView | null>(null);
   const heard = useRef({ onChange, onLine });
@@ -64,10 +67,10 @@ export function TextPane({ text, problems, line, onChange, onLine }: Props) {
           highlightSelectionMatches(),
           yaml(),
           syntaxHighlighting(classHighlighter),
-          autocompletion({ override: [words] }),
+          ...(more.completes ? [autocompletion({ override: [words] })] : []),
           keymap.of([...defaultKeymap, ...historyKeymap, ...searchKeymap, indentWithTab]),
           EditorView.cspNonce.of(nonce()),
-          EditorView.contentAttributes.of({ 'aria-label': 'The text of the playbook' }),
+          EditorView.contentAttributes.of({ 'aria-label': more.label ?? 'The text of the playbook' }),
           EditorView.updateListener.of((update) => {
             if (update.docChanged) heard.current.onChange(update.state.doc.toString());
             if (update.selectionSet) {

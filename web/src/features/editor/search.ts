@@ -1,9 +1,20 @@
-import { type Raw, whole } from '../../kit/search';
+import { oneOf, type Raw, text, whole } from '../../kit/search';
+
+export const PANELS = ['proof', 'tests', 'simulate', 'diff'] as const;
+export type Panel = (typeof PANELS)[number];
 
 export interface EditorSearch {
   line?: number;
+  panel?: Panel;
+  case?: string;
+  at?: number;
 }
 
 export function editorSearch(raw: Raw): EditorSearch {
-  return { line: whole(raw, 'line') };
+  return {
+    line: whole(raw, 'line'),
+    panel: oneOf(raw, 'panel', PANELS),
+    case: text(raw, 'case'),
+    at: whole(raw, 'at', 0),
+  };
 }

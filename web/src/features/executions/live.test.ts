@@ -4,7 +4,6 @@ import type { Counts, ExecutionItem } from '../../api/shapes';
 import { belongs, type Pages, patched, prepended, removed, rowsOf } from './live';
 import { completions } from './QueryBar';
 import { barsOf } from './StartsChart';
-import { defaultsOf, workloadOf } from './workload';
 
 function row(id: string, more: Partial<ExecutionItem> = {}): ExecutionItem {
   return {
@@ -91,13 +90,4 @@ test('hours have no holes', () => {
   expect(bars).toHaveLength(24);
   expect(bars.at(-1)?.total).toBe(0);
   expect(bars.at(-3)?.total).toBe(3);
-});
-
-test('defaults are those that fit on a line', () => {
-  const text =
-    'kind: Playbook\nworkload:\n  api: http://127.0.0.1:1 # here\n  n: 3\n  on: true\n  list: [1, 2]\n  deep:\n    a: 1\n  name: "x y"\nworkflow: []\n';
-  expect(defaultsOf(text)).toEqual({ api: 'http://127.0.0.1:1', n: 3, on: true, list: [1, 2], name: 'x y' });
-  expect(defaultsOf('workflow: []')).toEqual({});
-  expect(workloadOf('[1]')).toBeNull();
-  expect(workloadOf('{')).toBeNull();
 });

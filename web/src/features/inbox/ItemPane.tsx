@@ -9,8 +9,10 @@ import { basePath, carryOut, onceKey } from '../../api/client';
 import { connection } from '../../api/connection';
 import { actionsOf, changedFields, isOpen, startData, type WorkItem, workItem } from '../../api/items';
 import { keys } from '../../api/keys';
+import { problemOf } from '../../api/problems';
 import type { Json, Me } from '../../api/shapes';
 import { Button, ErrorBox, Kbd, MenuButton, Skeleton, shortId, Time, toast, useKeys, Value } from '../../kit';
+import { refusedAt } from '../../kit/refusal';
 import { dueIn } from './due';
 import css from './inbox.module.css';
 
@@ -111,7 +113,7 @@ function Shown({ item, who, onClose }: { item: WorkItem; who: Me; onClose: () =>
       </div>
       <Facts item={item} />
       {item.body.spec.description ? <p className={`${css.text} data`}>{item.body.spec.description}</p> : null}
-      <Filled item={item} draft={draft} />
+      <Filled item={item} draft={draft} error={error} />
       {isOpen(item) ? (
         <div className="row wrap">
           {decisions.map((act, n) => (
@@ -210,14 +212,26 @@ function Facts({ item }: { item: WorkItem }) {
 
 const DRAFT = { same: '', changed: 'changed', saved: 'draft saved', failed: 'the draft could not be saved' };
 
-function Filled({ item, draft }: { item: WorkItem; draft: ReturnType<typeof useDraft> }) {
+interface FilledProps {
+  item: WorkItem;
+  draft: ReturnType<typeof useDraft>;
+  error: unknown;
+}
+
+function Filled({ item, draft, error }: FilledProps) {
   const form = item.body.spec.form;
   if (!form)
     return item.body.spec.proposal ? <Value value={item.body.spec.proposal} name="proposed" /> : null;
   return (
     <section aria-label="Form" className="stack tight">
       <Suspense fallback={<Skeleton lines={4} />}>
-        <SchemaForm schema={form} data={draft.data} onChange={draft.change} readonly={!isOpen(item)} />
+        <SchemaForm
+          schema={form}
+          data={draft.data}
+          onChange={draft.change}
+          readonly={!isOpen(item)}
+          refused={error ? refusedAt(problemOf(error).body.detail) : null}
+        />
       </Suspense>
     </section>
   );

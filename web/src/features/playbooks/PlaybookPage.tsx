@@ -1,14 +1,20 @@
 import { useQuery } from '@tanstack/react-query';
 import { getRouteApi, Link, useNavigate } from '@tanstack/react-router';
+import { Play } from 'lucide-react';
+import { useState } from 'react';
+import { StartDialog } from '../../acts/starting/StartDialog';
+import { START } from '../../acts/starting/start';
+import { unsigned } from '../../api/authoring';
 import { definition, graph } from '../../api/calls';
 import { keys } from '../../api/keys';
-import { heat, type PlaybookItem, playbook, versions } from '../../api/running';
+import { heat, playbook } from '../../api/running';
 import type { GraphArc } from '../../api/shapes';
-import { Copyable, Drawing, ErrorBox, plural, Skeleton, Tabs, Time } from '../../kit';
+import { Button, Drawing, ErrorBox, plural, Skeleton, Tabs, useKeys } from '../../kit';
 import { arcShare, factOf } from './heat';
 import { Outcomes } from './Outcomes';
 import css from './playbooks.module.css';
 import { type PlaybookTab, TABS } from './search';
+import { VersionsTab } from './VersionsTab';
 
 const route = getRouteApi('/inside/p/$');
 const LABELS: Record<PlaybookTab, string> = { graph: 'Graph', source: 'Source', versions: 'Versions' };
@@ -19,6 +25,8 @@ export function Page() {
   const search = route.useSearch();
   const navigate = useNavigate();
   const found = useQuery({ queryKey: keys.playbook(path), queryFn: () => playbook(path) });
+  const [starts, setStarts] = useState(false);
+  useKeys([{ keys: START.keys, label: 'Start it', run: () => setStarts(true) }]);
   const tab = search.tab ?? 'graph';
   if (found.isPending) return <Skeleton lines={10} />;
   if (found.isError) return <ErrorBox error={found.error} retry={() => void found.refetch()} />;
@@ -36,8 +44,17 @@ export function Page() {
         <Link to="/edit/$" params={{ _splat: path }}>
           Edit
         </Link>
-        <Copyable text={`petra run ${path}`} label="the command" />
+        <Button kind="main" icon={Play} title="s" onClick={() => setStarts(true)}>
+          Start…
+        </Button>
       </div>
+      {starts ? (
+        <StartDialog
+          path={path}
+          onClose={() => setStarts(false)}
+          onStarted={(id) => void navigate({ to: '/e/$id', params: { id } })}
+        />
+      ) : null}
       <Tabs
         label="Parts of the playbook"
         tabs={TABS.map((id) => ({ id, label: LABELS[id] }))}
@@ -47,7 +64,9 @@ export function Page() {
       >
         {tab === 'graph' ? <GraphTab path={path} digest={digest} /> : null}
         {tab === 'source' ? <SourceTab digest={digest} /> : null}
-        {tab === 'versions' ? <VersionsTab path={path} now={found.data.digest} /> : null}
+        {tab === 'versions' ? (
+          <VersionsTab path={path} now={found.data.digest} shown={search.v} against={search.with} />
+        ) : null}
       </Tabs>
     </>
   );
@@ -93,30 +112,5 @@ function SourceTab({ digest }: { digest: string }) {
   });
   if (found.isPending) return <Skeleton lines={20} />;
   if (found.isError) return <ErrorBox error={found.error} retry={() => void found.refetch()} />;
-  return <pre className={`${css.pad} data`}>{found.data.text}</pre>;
-}
-
-function VersionsTab({ path, now }: { path: string; now: string }) {
-  const found = useQuery({ queryKey: keys.versions(path), queryFn: () => versions(path) });
-  if (found.isPending) return <Skeleton lines={6} />;
-  if (found.isError) return <ErrorBox error={found.error} retry={() => void found.refetch()} />;
-  return (
-    <ol className={css.versions}>
-      {found.data.map((one) => (
-        <Version key={`${one.digest} ${one.applied}`} one={one} now={now} />
-      ))}
-    </ol>
-  );
-}
-
-function Version({ one, now }: { one: PlaybookItem; now: string }) {
-  return (
-    <li>
-      <Link to="." search={(was: object) => ({ ...was, v: one.digest, tab: 'graph' as const })}>
-        <code>{one.digest.slice(0, 8)}</code>
-      </Link>{' '}
-      <span className="data">{one.version}</span> applied <Time at={one.applied} />
-      {one.digest === now ? ' · runs now' : ''}
-    </li>
-  );
+  return <pre className={`${css.pad} data`}>{unsigned(found.data.text)}</pre>;
 }

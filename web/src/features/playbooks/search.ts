@@ -5,9 +5,11 @@ export type PlaybookTab = (typeof TABS)[number];
 
 export interface PlaybookSearch {
   v?: string;
+  /** The version that the one of `v` is held against. */
+  with?: string;
   tab?: PlaybookTab;
 }
 
 export function playbookSearch(raw: Raw): PlaybookSearch {
-  return { v: text(raw, 'v'), tab: oneOf(raw, 'tab', TABS) };
+  return { v: text(raw, 'v'), with: text(raw, 'with'), tab: oneOf(raw, 'tab', TABS) };
 }

@@ -159,77 +159,46 @@ FROM executions WHERE id = $1
 
 -- name: executions
 SELECT id, playbook, digest, status, started, updated, reason, ended, parent, labels, version, head, namespace
-FROM executions
-WHERE ($1::text[] IS NULL OR status = ANY($1))
-  AND ($2::text IS NULL OR playbook = $2)
-  AND ($3::text IS NULL OR parent = $3)
-  AND ($4::text IS NULL OR strpos(search, $4) > 0)
-  AND ($5::double precision IS NULL OR started >= $5)
-  AND ($6::double precision IS NULL OR started < $6)
-  AND ($7::double precision IS NULL OR ended < $7)
-  AND ($8::text IS NULL OR (labels <> '{}' AND labels::jsonb @> $8::text::jsonb))
-  AND ($9::text IS NULL OR digest = $9)
-  AND ($10::text IS NULL OR namespace = $10)
-  AND ($11::double precision IS NULL OR (started, id) < ($11, $12::text))
-ORDER BY started DESC, id DESC LIMIT $13
+FROM executions WHERE {where} ORDER BY started {order}, id {order} LIMIT {limit}
 
--- name: executions_upwards
-SELECT id, playbook, digest, status, started, updated, reason, ended, parent, labels, version, head, namespace
-FROM executions
-WHERE ($1::text[] IS NULL OR status = ANY($1))
-  AND ($2::text IS NULL OR playbook = $2)
-  AND ($3::text IS NULL OR parent = $3)
-  AND ($4::text IS NULL OR strpos(search, $4) > 0)
-  AND ($5::double precision IS NULL OR started >= $5)
-  AND ($6::double precision IS NULL OR started < $6)
-  AND ($7::double precision IS NULL OR ended < $7)
-  AND ($8::text IS NULL OR (labels <> '{}' AND labels::jsonb @> $8::text::jsonb))
-  AND ($9::text IS NULL OR digest = $9)
-  AND ($10::text IS NULL OR namespace = $10)
-  AND ($11::double precision IS NULL OR (started, id) > ($11, $12::text))
-ORDER BY started, id LIMIT $13
+-- name: count_executions
+SELECT {key}, {status}, count(*) FROM executions WHERE {where} GROUP BY 1, 2 ORDER BY 1, 2
 
--- name: count_executions_status
-SELECT status, '', count(*) FROM executions
-WHERE ($1::text[] IS NULL OR status = ANY($1))
-  AND ($2::text IS NULL OR playbook = $2)
-  AND ($3::text IS NULL OR parent = $3)
-  AND ($4::text IS NULL OR strpos(search, $4) > 0)
-  AND ($5::double precision IS NULL OR started >= $5)
-  AND ($6::double precision IS NULL OR started < $6)
-  AND ($7::double precision IS NULL OR ended < $7)
-  AND ($8::text IS NULL OR (labels <> '{}' AND labels::jsonb @> $8::text::jsonb))
-  AND ($9::text IS NULL OR digest = $9)
-  AND ($10::text IS NULL OR namespace = $10)
-GROUP BY 1, 2 ORDER BY 1, 2
+-- name: executions_namespace
+namespace = {0}
 
--- name: count_executions_playbook
-SELECT playbook COLLATE "C", '', count(*) FROM executions
-WHERE ($1::text[] IS NULL OR status = ANY($1))
-  AND ($2::text IS NULL OR playbook = $2)
-  AND ($3::text IS NULL OR parent = $3)
-  AND ($4::text IS NULL OR strpos(search, $4) > 0)
-  AND ($5::double precision IS NULL OR started >= $5)
-  AND ($6::double precision IS NULL OR started < $6)
-  AND ($7::double precision IS NULL OR ended < $7)
-  AND ($8::text IS NULL OR (labels <> '{}' AND labels::jsonb @> $8::text::jsonb))
-  AND ($9::text IS NULL OR digest = $9)
-  AND ($10::text IS NULL OR namespace = $10)
-GROUP BY 1, 2 ORDER BY 1, 2
+-- name: executions_statuses
+status = ANY({0})
 
--- name: count_executions_hour
-SELECT floor(started / 3600)::bigint * 3600, status, count(*) FROM executions
-WHERE ($1::text[] IS NULL OR status = ANY($1))
-  AND ($2::text IS NULL OR playbook = $2)
-  AND ($3::text IS NULL OR parent = $3)
-  AND ($4::text IS NULL OR strpos(search, $4) > 0)
-  AND ($5::double precision IS NULL OR started >= $5)
-  AND ($6::double precision IS NULL OR started < $6)
-  AND ($7::double precision IS NULL OR ended < $7)
-  AND ($8::text IS NULL OR (labels <> '{}' AND labels::jsonb @> $8::text::jsonb))
-  AND ($9::text IS NULL OR digest = $9)
-  AND ($10::text IS NULL OR namespace = $10)
-GROUP BY 1, 2 ORDER BY 1, 2
+-- name: executions_playbook
+playbook = {0}
+
+-- name: executions_digest
+digest = {0}
+
+-- name: executions_parent
+parent = {0}
+
+-- name: executions_text
+search LIKE {0}
+
+-- name: executions_since
+started >= {0}
+
+-- name: executions_until
+started < {0}
+
+-- name: executions_ended_until
+ended < {0}
+
+-- name: executions_labels
+labels <> '{{}}' AND labels::jsonb @> {0}::text::jsonb
+
+-- name: executions_behind
+(started, id) < ({0}, {1})
+
+-- name: executions_before
+(started, id) > ({0}, {1})
 
 -- name: live
 SELECT id, playbook, digest, status, started, updated, reason, ended, parent, labels, version, head, namespace

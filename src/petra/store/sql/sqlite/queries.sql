@@ -143,6 +143,52 @@ SELECT id, playbook, digest, status, started, updated, reason, ended, parent, la
 FROM labels l CROSS JOIN executions e ON e.stream = l.stream
 WHERE {space} AND l.key = :key AND l.value = :value AND {where} ORDER BY l.begun {order}, l.name {order} LIMIT :limit
 
+-- name: executions_found
+SELECT id, playbook, digest, status, started, updated, reason, ended, parent, labels, version, head, namespace
+FROM ({candidates}) c CROSS JOIN executions e ON e.stream = c.stream
+WHERE {where} ORDER BY started {order}, id {order} LIMIT :limit
+
+-- name: count_executions_found
+SELECT {key} AS counted, {status} AS state, count(*)
+FROM ({candidates}) c CROSS JOIN executions e ON e.stream = c.stream
+WHERE {where} GROUP BY 1, 2 ORDER BY 1, 2
+
+-- name: candidates
+SELECT rowid AS stream FROM search_index WHERE search_index MATCH :phrase
+UNION SELECT stream FROM search_again
+UNION SELECT stream FROM executions WHERE stream > (SELECT upto FROM searched)
+
+-- name: candidates_counted
+SELECT count(*) FROM (
+  SELECT 1 FROM search_index WHERE search_index MATCH :phrase
+  UNION ALL SELECT 1 FROM search_again
+  UNION ALL SELECT 1 FROM executions WHERE stream > (SELECT upto FROM searched)
+  LIMIT :most
+)
+
+-- name: unsearched_counted
+SELECT count(*) FROM (
+  SELECT 1 FROM search_again UNION ALL SELECT 1 FROM executions WHERE stream > (SELECT upto FROM searched) LIMIT :most
+)
+
+-- name: unsearched_new
+SELECT stream, search FROM executions WHERE stream > (SELECT upto FROM searched) ORDER BY stream LIMIT :most
+
+-- name: unsearched_changed
+SELECT a.stream, e.search FROM search_again a CROSS JOIN executions e ON e.stream = a.stream LIMIT :most
+
+-- name: forget_searched
+DELETE FROM search_index WHERE rowid = ?
+
+-- name: note_searched
+INSERT INTO search_index (rowid, search) VALUES (?, ?)
+
+-- name: searched_upto
+UPDATE searched SET upto = ?
+
+-- name: searched_again
+DELETE FROM search_again WHERE stream = ?
+
 -- name: count_executions
 SELECT {key} AS counted, {status} AS state, count(*) FROM executions WHERE {where} GROUP BY 1, 2 ORDER BY 1, 2
 
