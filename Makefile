@@ -87,6 +87,9 @@ soak: $(READY) ## 20,000 random paths, 2,000 decided again, 20,000 nested fan-ou
 fuzz: $(READY) ## 20,000 made-up requests and more against a server of its own; no answer may be a 5xx
 	NO_COLOR=1 $(BIN)/python scripts/fuzz_api.py --examples 180
 
+pictures: $(READY) $(UI) ## photograph every page of the web UI, and write those of docs/images
+	$(BIN)/python scripts/pictures.py
+
 docs: $(READY) ## write the generated pages of docs/reference
 	$(BIN)/python scripts/generate_docs.py
 
@@ -110,4 +113,4 @@ lock: ## pin the requirements anew, with hashes
 	$(LOCK) -o requirements/dev.txt requirements/dev.in
 	$(LOCK) -o requirements/bench.txt requirements/bench.in
 
-.PHONY: help setup ui demo test test-python test-oldest examples check format soak docs bench bench-quick bench-parts lock
+.PHONY: help setup ui demo test test-python test-oldest examples check format soak docs pictures bench bench-quick bench-parts lock

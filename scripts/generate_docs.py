@@ -50,7 +50,7 @@ _GROUPS: Mapping[str, str] = MappingProxyType(
         "P2": "Warnings: the playbook runs, though perhaps not as meant",
         "P3": "The net: what the analysis of the flow finds",
         "P4": "Around the file: what it needs and is not there",
-        "P5": "Schedules: documents that start playbooks",
+        "P5": "Schedules and triggers: documents that start playbooks",
     }
 )
 

@@ -44,6 +44,25 @@ def test_two_executions_are_compared(server: Served, api: httpx2.Client) -> None
         assert stranger.get(f"/executions/{one}/diff/{other}").status_code == 404
 
 
+@pytest.mark.spec("S13")
+def test_records_that_stand_for_the_same_are_put_beside_each_other(api: httpx2.Client) -> None:
+    first = started(api, WAITS_TWICE)
+    path, at = f"/executions/{first['id']}", first["version"]
+    made = api.post(f"{path}/fork", json={"at": at, "reason": "try"}).json()
+    for one, why in ((first["id"], "enough"), (made["id"], "tried")):
+        api.post(f"/executions/{one}/cancel", json={"reason": why}, headers={"Prefer": "wait=20"})
+    found = api.get(f"{path}/diff/{made['id']}").json()
+    assert found["aligned"][:2] == [[1, 1], [at, 1]], (
+        "what was taken over is one record of the fork"
+    )
+    (end,) = found["aligned"][2:]
+    assert end[0] - end[1] == at - 1, "and from there they go on side by side"
+    assert found["first_difference"]["seqs"] == [at + 1, 2]
+    same = api.get(f"{path}/diff/{first['id']}").json()
+    assert same["aligned"][0] == [1, 1]
+    assert all(left == right for left, right in same["aligned"])
+
+
 @pytest.mark.spec("S17")
 def test_a_log_is_proved_and_exported(api: httpx2.Client) -> None:
     shown = started(api, ADDS, workload={"n": 1})

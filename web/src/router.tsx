@@ -12,6 +12,7 @@ import { basePath } from './api/client';
 import { keys } from './api/keys';
 import { problemOf } from './api/problems';
 import { editorSearch } from './features/editor/search';
+import { compareSearch } from './features/execution/compare/search';
 import { executionSearch } from './features/execution/search';
 import { executionsSearch } from './features/executions/search';
 import { inboxSearch } from './features/inbox/search';
@@ -79,6 +80,13 @@ const execution = createRoute({
   component: lazyRouteComponent(() => import('./features/execution/ExecutionPage'), 'Page'),
 });
 
+const compare = createRoute({
+  getParentRoute: () => inside,
+  path: '/e/$id/diff/$other',
+  validateSearch: compareSearch,
+  component: lazyRouteComponent(() => import('./features/execution/compare/ComparePage'), 'Page'),
+});
+
 const inbox = createRoute({
   getParentRoute: () => inside,
   path: '/inbox',
@@ -131,6 +139,7 @@ const tree = root.addChildren([
     home,
     executions,
     execution,
+    compare,
     playbooks,
     playbook,
     editor,

@@ -169,6 +169,14 @@ class Safe:
         sealed = chosen(await self._cupboard.of(DEFAULT, name), name, version)
         return None if dry else self._keys().open(sealed)
 
+    async def reveal(self, namespace: str, name: str) -> Any:
+        """Return a credential of a namespace, for what the server itself does there: verify a webhook, listen.
+
+        Raises:
+            KeychainError: there is none.
+        """
+        return self._keys().open(chosen(await self._cupboard.of(namespace, name), name))
+
     async def _allowed(self, namespace: str, pool: str, name: str, version: int | None) -> Sealed:
         own = await self._cupboard.of(namespace, name)
         sealed = chosen(own, name, version)

@@ -38,11 +38,12 @@ _SECTIONS = MappingProxyType(
         "Run it": {
             "run": "Start a playbook here, durably, and follow it.",
             "watch": "Go on with an execution and follow it.",
-            "apply": "Store playbooks and schedules.",
+            "apply": "Store playbooks, schedules and triggers.",
             "playbooks": "List the playbooks that are applied.",
             "start": "Start a playbook that is applied, by its path.",
             "schedule": "When playbooks are started by the clock.",
             "resource": "What executions share, and who waits for it.",
+            "trigger": "Which events start playbooks.",
             "serve": "Run executions here and answer requests: API and streams.",
             "dev": "Serve a folder of playbooks while you work on them.",
             "worker": "Do the runs of a pool for a server elsewhere.",

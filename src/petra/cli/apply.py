@@ -48,7 +48,7 @@ def command(
     allow_unsound: bool,
     library: tuple[Path, ...],
 ) -> None:
-    """Store playbooks in the home: 'kind: playbook' finds them there, from any folder; schedules begin to run, resources count.
+    """Store playbooks in the home, for 'kind: playbook' in any folder; schedules and triggers begin to work, resources count.
 
     A playbook that is applied again with another text is a new version; the one applied last is the current one.
     What has been started keeps the version it was started with. Nothing is stored if one of them has errors.
@@ -73,14 +73,13 @@ def command(
 
 
 def _documents(home: Path, documents: list[AnyDocument]) -> list[dict[str, Any]]:
-    """Store documents that are no playbooks, resources first: what a schedule starts may want some."""
-    from petra.cli import resource, schedule  # noqa: PLC0415 - most have none
-    from petra.playbook.schedule import Schedule  # noqa: PLC0415 - as above
+    """Store documents that are no playbooks, resources first: what others start may want some."""
+    from petra.cli.resource import applied  # noqa: PLC0415 - most have none
+    from petra.cli.trigger import applied_documents  # noqa: PLC0415 - as above
     from petra.playbook.shared import SharedResource  # noqa: PLC0415 - as above
 
     resources = [one for one in documents if isinstance(one, SharedResource)]
-    schedules = [one for one in documents if isinstance(one, Schedule)]
-    return resource.applied(home, resources) + schedule.applied(home, schedules)
+    return applied(home, resources) + applied_documents(home, documents)
 
 
 def _applied(home: Path, books: list[Playbook], *, allow_unsound: bool) -> list[dict[str, Any]]:

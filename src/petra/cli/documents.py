@@ -1,4 +1,4 @@
-"""Files that hold no playbook but a document of another kind: a schedule, a resource. Finding and reading them."""
+"""Files that hold no playbook but a document of another kind: a schedule, a trigger, a resource. Finding and reading them."""
 
 from __future__ import annotations
 

@@ -171,10 +171,7 @@ def _in_file(path: Path, since: str, number: int) -> dict[str, Any] | None:
         for problem in reading.problems:
             print_problem(problem, reading.lines, reading.name, err=True)
         sys.exit(1)
-    schedule = reading.checked()
-    if not isinstance(schedule, Schedule):
-        raise click.UsageError(f"there is no schedule in {path}")
-    return previewed(schedule, SystemClock().now(), since, number)
+    return previewed(reading.checked_as(Schedule), SystemClock().now(), since, number)
 
 
 def _act(home: Path, output: str, asked: OnSchedules, words: str) -> None:

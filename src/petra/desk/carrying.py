@@ -16,6 +16,7 @@ from petra.desk.requests import (
     Move,
     OnResources,
     OnSchedules,
+    OnTriggers,
     Remove,
     Reply,
     Request,
@@ -49,7 +50,7 @@ async def carry_out(desk: Desk, who: Principal, request: AnyRequest) -> Reply:
             answered = await move(desk.engine, who, request)
         case Ask():
             answered = await desk.ask(who, request.execution, request.command, request=request.id)
-        case Apply() | Remove() | Look() | OnSchedules() | OnResources():
+        case Apply() | Remove() | Look() | OnSchedules() | OnTriggers() | OnResources():
             return Reply(result=await _told(desk, who, request))
         case _:
             assert_never(request)
@@ -58,7 +59,9 @@ async def carry_out(desk: Desk, who: Principal, request: AnyRequest) -> Reply:
 
 
 async def _told(
-    desk: Desk, who: Principal, request: Apply | Remove | Look | OnSchedules | OnResources
+    desk: Desk,
+    who: Principal,
+    request: Apply | Remove | Look | OnSchedules | OnTriggers | OnResources,
 ) -> dict[str, object]:
     """Do what concerns the store, or nothing at all."""
     match request:
@@ -75,6 +78,10 @@ async def _told(
             from petra.desk.resources import Resources, done_with  # noqa: PLC0415 - rare
 
             return await done_with(Resources(desk.engine), who, request)
+        case OnTriggers():
+            from petra.desk.triggers import DeskTriggers, on_triggers  # noqa: PLC0415 - rare
+
+            return await on_triggers(DeskTriggers(desk.engine), who, request)
         case Remove():
             return {"removed": await desk.remove(who, request.executions, force=request.force)}
         case Look():

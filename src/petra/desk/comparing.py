@@ -36,7 +36,9 @@ class _Difference(NamedTuple):
 
 def compared(left: tuple[Entry, list[Record]], right: tuple[Entry, list[Record]]) -> dict[str, Any]:
     """Return how two executions differ, as plain data."""
-    lives = [[event for _, _, event in lived(records)] for _, records in (left, right)]
+    lived_through = [list(lived(records)) for _, records in (left, right)]
+    lives = [[event for _, _, event in one] for one in lived_through]
+    seqs = [[seq for seq, _, _ in one] for one in lived_through]
     first = _first_difference(*lives)
     paths = [_path(events) for events in lives]
     states = [entry.state for entry, _ in (left, right)]
@@ -51,7 +53,8 @@ def compared(left: tuple[Entry, list[Record]], right: tuple[Entry, list[Record]]
         "status": statuses,
         "same": same,
         "equivalence": sameness(left[1], right[1]).value,
-        "first_difference": None if first is None else _shown(first, lives),
+        "first_difference": None if first is None else _shown(first, lives, seqs),
+        "aligned": _aligned(*seqs),
         "path": _path_changes(*paths),
         "ctx": ctx,
         "output": output,
@@ -89,11 +92,14 @@ def _unlike(left: Any, right: Any, renamed: dict[str, str], path: str) -> list[_
     return [] if left == right else [_Field(path, left, right)]
 
 
-def _shown(first: _Difference, lives: list[list[e.AnyEvent]]) -> dict[str, Any]:
+def _shown(
+    first: _Difference, lives: list[list[e.AnyEvent]], seqs: list[list[int]]
+) -> dict[str, Any]:
     number = first.number
     events = [events[number] if number < len(events) else None for events in lives]
     return {
         "record": number + 1,
+        "seqs": [_own(one, number) for one in seqs],
         "events": [None if event is None else told(event) for event in events],
         "fields": {
             field.path: {
@@ -104,6 +110,28 @@ def _shown(first: _Difference, lives: list[list[e.AnyEvent]]) -> dict[str, Any]:
             for field in first.fields[:_FIELDS_MAX]
         },
     }
+
+
+def _own(seqs: list[int], number: int) -> int | None:
+    """Return the number of the own record of an event; none where there is none, or it lies in a past."""
+    return seqs[number] if number < len(seqs) and seqs[number] > 0 else None
+
+
+def _aligned(left: list[int], right: list[int]) -> list[tuple[int, int]]:
+    """Return which records stand beside each other: the corners of a line of pairs. A past that was taken over is record 1."""
+    corners: list[tuple[int, int]] = []
+    for one, other in zip(left, right, strict=False):
+        pair = (max(1, one), max(1, other))
+        if corners and corners[-1] == pair:
+            continue
+        if len(corners) > 1 and _slope(*corners[-2:]) == _slope(corners[-1], pair):
+            corners.pop()
+        corners.append(pair)
+    return corners
+
+
+def _slope(a: tuple[int, int], b: tuple[int, int]) -> float:
+    return (b[1] - a[1]) / (b[0] - a[0]) if b[0] != a[0] else float("inf")
 
 
 def _path(events: list[e.AnyEvent]) -> list[str]:

@@ -117,7 +117,7 @@ class Resources:
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
-        self._documents = Documents(engine.store, engine.clock)
+        self._documents = Documents(engine.store, engine.clock, "Resource")
         self._lines = Lines(engine.store)
 
     async def listed(self, who: Principal) -> dict[str, Any]:
@@ -226,12 +226,8 @@ def resource_in(text: str, name: str) -> SharedResource:
     """Read a resource.
 
     Raises:
-        InvalidPlaybookError: it has errors.
-        UsageError: it is something else.
+        InvalidPlaybookError: it has errors, or is something else.
     """
     from petra.playbook.documents import read_document  # noqa: PLC0415 - it brings a calendar along
 
-    found = read_document(text, name).checked()
-    if not isinstance(found, SharedResource):
-        raise UsageError(f"{name} is a {found.kind.lower()}, not a resource")
-    return found
+    return read_document(text, name).checked_as(SharedResource)

@@ -17,6 +17,8 @@ from petra.engine.letters import failed_start, letters_of
 from petra.engine.permits import may_have_permits, note_permits
 from petra.engine.shards import Shards
 from petra.engine.standing import PERMITS, line_notice
+from petra.engine.trigger_ends import TriggerNotes
+from petra.engine.trigger_registry import CHANGED
 from petra.engine.wakes import Wakes
 from petra.store import rows
 
@@ -36,8 +38,10 @@ class Batches:
         clock: Clock,
         *,
         herald: Herald,
+        notes: TriggerNotes,
     ) -> None:
         self._herald = herald
+        self._notes = notes
         self._cache = cache
         self._shards = shards
         self._wakes = wakes
@@ -82,6 +86,8 @@ class Batches:
             draft.notifications = self._herald.told(draft)
         if may_have_permits(draft.entry):
             note_permits(draft)
+        if draft.lines:
+            draft.arrivals = self._notes.arrived(draft)
         draft.change = change_of(draft, due)
         self._cache.weigh(draft.entry, draft.lines)
         return draft.change
@@ -107,12 +113,10 @@ class Batches:
             for request, _ in draft.requests
             if request.letter and request.command
         ]
-        return (
-            *self._courier.notices(letters),
-            *answered,
-            *self._to_be_sent(drafts),
-            *self._lines_of_others(drafts),
-        )
+        waiting = any(row.state == "waiting" for draft in drafts for row in draft.arrivals)
+        woken = (CHANGED,) if waiting else ()
+        told = (*self._courier.notices(letters), *answered, *self._to_be_sent(drafts), *woken)
+        return (*told, *self._lines_of_others(drafts))
 
     def _to_be_sent(self, drafts: Iterable[Draft]) -> list[str]:
         """Return the notices for what other engines are to send."""

@@ -47,6 +47,7 @@ class Draft(msgspec.Struct):
     returned: tuple[str, ...] = ()
     touched: set[rows.LineName] = set()
     """The lines in which that changes something."""
+    arrivals: tuple[rows.ArrivalRow, ...] = ()
 
     def answers_to(self, command: str) -> bool:
         """Whether a command is answered here already."""
@@ -110,6 +111,7 @@ def change_of(draft: Draft, due: float | None) -> rows.Change:
         notifications=draft.notifications,
         permits=draft.permits,
         returned=draft.returned,
+        arrivals=draft.arrivals,
     )
 
 

@@ -1,26 +1,23 @@
-"""The documents of a store that are no playbooks: schedules and resources, versioned like those (S15, S24).
+"""The documents of a store that are no playbooks: schedules, triggers and resources, versioned like those (S15, S24).
 
-They stand on shelves of their own, one of each kind in a namespace, so that no path of theirs is one of a playbook. The
-quotas of all namespaces stand on one shelf: whoever starts something must know where there are any.
+They stand on shelves of their own, one of each kind in a namespace, so that no path of theirs is one of a playbook.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import Any, NamedTuple
 
 import msgspec
 
 from petra.clock import Clock
 from petra.engine.catalogue import ANY, StaleError
-from petra.engine.shelves import RESOURCES, SCHEDULES, Shelved, shelved
+from petra.engine.shelves import RESOURCES, SCHEDULES, TRIGGERS, Shelved, shelved
+from petra.playbook.documents import AnyDocument
 from petra.playbook.write import document_yaml
 from petra.store.base import Store
 from petra.store.rows import Batch, PlaybookRow
 
-if TYPE_CHECKING:  # they bring calendars along
-    from petra.playbook.documents import AnyDocument
-
-_SHELVES: Final = {"Schedule": SCHEDULES, "Resource": RESOURCES}
+SHELVES = {"Schedule": SCHEDULES, "Trigger": TRIGGERS, "Resource": RESOURCES}
 
 
 class AppliedDocument(NamedTuple):
@@ -40,11 +37,12 @@ class AppliedDocument(NamedTuple):
 
 
 class Documents:
-    """Keeps documents in a store."""
+    """Keeps documents of a kind in a store."""
 
-    def __init__(self, store: Store, clock: Clock) -> None:
+    def __init__(self, store: Store, clock: Clock, kind: str) -> None:
         self._store = store
         self._clock = clock
+        self._kind = kind
 
     async def apply(
         self, document: AnyDocument, namespace: str, *, replaces: str | None = None
@@ -54,9 +52,8 @@ class Documents:
         Raises:
             StaleError: the current one is not the one that it ``replaces``.
         """
-        place = shelved(document.name, namespace, _SHELVES[document.kind])
-        row = _row(document, self._clock.now(), place)
-        current = await self._current(place)
+        row = _row(document, self._clock.now(), self._place(document.name, namespace))
+        current = await self.current(document.name, namespace)
         digest = current.digest if current is not None else ""
         if replaces == ANY and current is not None:
             replaces = None
@@ -71,13 +68,17 @@ class Documents:
             raise StaleError(f"'{document.name}' has changed meanwhile")
         return AppliedDocument(document, row, unchanged=False)
 
-    async def current(self, name: str, namespace: str, shelf: str) -> PlaybookRow | None:
+    async def current(self, name: str, namespace: str) -> PlaybookRow | None:
         """Return the current text of a document, or None."""
-        return await self._current(shelved(name, namespace, shelf))
+        return next(iter(await self.versions(name, namespace, limit=1)), None)
 
-    async def _current(self, place: Shelved) -> PlaybookRow | None:
-        known = self._store.playbook_versions(place.path, limit=1, namespace=place.shelf)
-        return next(iter(await known), None)
+    async def versions(self, name: str, namespace: str, *, limit: int) -> list[PlaybookRow]:
+        """Return the texts that a document had, the current one first."""
+        place = self._place(name, namespace)
+        return await self._store.playbook_versions(place.path, limit=limit, namespace=place.shelf)
+
+    def _place(self, name: str, namespace: str) -> Shelved:
+        return shelved(name, namespace, SHELVES[self._kind])
 
 
 def _row(document: AnyDocument, applied: float, place: Shelved) -> PlaybookRow:

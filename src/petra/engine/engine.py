@@ -69,6 +69,8 @@ from petra.engine.submissions import (
     of_taken_back,
     of_time,
 )
+from petra.engine.trigger_registry import CHANGED
+from petra.engine.triggers import Triggers
 from petra.engine.turnstile import Turnstile
 from petra.engine.wakes import Wakes
 from petra.engine.workers import Link
@@ -116,8 +118,7 @@ class Engine:
         ``handed_back`` says that the last one closed in order, so that no delivery was lost. An engine with
         a ``holder``, a name that no other one has, shares the store with others. ``secrets`` has what workers may ask for.
         """
-        self._handed_back, self.scope = handed_back, scope or Scope()
-        self.store = store
+        self._handed_back, self.scope, self.store = handed_back, scope or Scope(), store
         self.clock: Clock = clock or SystemClock()
         self.life = Life(self.clock, self._stopped)
         self.shards = Shards(store, self.clock, holder, lease_s=shard_lease_s)
@@ -145,14 +146,15 @@ class Engine:
         self._porter = Porter(objects, self.clock, self.life, self._inbox)
         refusals = Refusals(self._inbox, self._courier, reports)
         self.notifying = (notifying or Notifying()).begun(self)
+        self.triggers = Triggers(self, secrets)
         self.resources, self.turnstile = self._limits()
         releaser = Releaser(
             self.custody, reports, store=store, inbox=self._inbox, courier=self._courier, feed=self.feed, refusals=refusals,
-            to_be_sent=self.notifying.wake, lines_changed=self.turnstile.changed,
+            to_be_sent=self.notifying.wake, arrived=self.triggers.wake, lines_changed=self.turnstile.changed,
         )  # fmt: skip
         committer = Committer(
             store=store, clock=self.clock, shards=self.shards, cache=self.cache, inbox=self._inbox,
-            batches=Batches(self.cache, self.shards, self.wakes, self._courier, self.clock, herald=self.notifying.herald), meters=self.meters, porter=self._porter, feed=self.feed, refusals=refusals, releaser=releaser, dispatcher=self._dispatcher,
+            batches=Batches(self.cache, self.shards, self.wakes, self._courier, self.clock, herald=self.notifying.herald, notes=self.triggers.notes), meters=self.meters, porter=self._porter, feed=self.feed, refusals=refusals, releaser=releaser, dispatcher=self._dispatcher,
         )  # fmt: skip
         self._decider = Decider(
             store=store, clock=self.clock, shards=self.shards, cache=self.cache, inbox=self._inbox,
@@ -182,6 +184,7 @@ class Engine:
     # Life
 
     async def __aenter__(self) -> Self:
+        await self.triggers.begin()
         if self.shards.epochs is None:
             await self._recovery.find(None, in_order=self._handed_back)
             self._handover.begun()
@@ -194,6 +197,8 @@ class Engine:
         self.life.for_ever("sweep", self._sweep_loop)
         self.life.for_ever("recovery", self._recovery.run)
         self.life.for_ever("turnstile", self.turnstile.run)
+        if self.scope.is_whole:
+            self.life.for_ever("triggers", self.triggers.run)
         if self.notifying.sender is not None:
             self.life.for_ever("notifications", self.notifying.sender.run)
         if self.shards.epochs is not None:
@@ -206,6 +211,7 @@ class Engine:
     async def __aexit__(self, *_: object) -> None:
         done = await self.life.close(self._finish, CLOSE_S)
         await self.notifying.close()
+        await self.triggers.watches.close()
         whole = done and self.life.failure is None
         self.in_order = whole and self._recovery.is_done
         if not self.scope.is_whole:  # then what others left as lost is lost still
@@ -268,13 +274,34 @@ class Engine:
             allow_unsound=allow_unsound, namespace=namespace, priority=priority,
             company=await self.catalogue.keep(gathered, namespace) if gathered is not None else None,
         )  # fmt: skip
+        return await self._started(program, start, execution, command)
+
+    async def begin(  # noqa: PLR0913 - what a start is made of
+        self,
+        program: Program,
+        workload: dict[str, Any],
+        *,
+        execution: str,
+        labels: dict[str, str],
+        actor: str,
+        namespace: str,
+    ) -> Answered:
+        """Start an execution that no caller asked for, under labels of our own."""
+        start = c.Start(
+            now=0.0, workload=admit.workload(workload), labels=labels, actor=actor, namespace=namespace
+        )  # fmt: skip
+        return await self._started(program, start, execution, "")
+
+    async def _started(
+        self, program: Program, start: c.Start, execution: str, command: str
+    ) -> Answered:
         asked: list[Any] = ["start", program.digest, start.workload]
         if start.labels or start.company is not None:
             asked += [start.labels, msgspec.to_builtins(start.company)]
-        if namespace != DEFAULT:
-            asked.append({"namespace": namespace})
-        if priority is not None:
-            asked.append({"priority": admit.priority(priority)})
+        if start.namespace != DEFAULT:
+            asked.append({"namespace": start.namespace})
+        if start.priority is not None:
+            asked.append({"priority": admit.priority(start.priority)})
         return await self._ask(
             execution, lambda now: msgspec.structs.replace(start, now=now), command=command,
             request=request_hash(asked), program=program,
@@ -410,6 +437,7 @@ class Engine:
         while True:
             await self._courier.look()
             self.custody.sweep()
+            self.triggers.swept()
             await self._dispatcher.pump()
             if self.shards.epochs is not None:
                 await self.store.listen(self._heard)
@@ -441,6 +469,8 @@ class Engine:
             self.notifying.wake()
         elif notice.startswith((PERMITS, CONFIGURED)):
             self.turnstile.heard(notice)
+        elif notice == CHANGED:
+            self.triggers.wake()
         else:
             self._courier.heard(notice)
 

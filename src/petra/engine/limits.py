@@ -113,6 +113,20 @@ NOTIFY_TEXT_MAX = 4_000
 NOTIFY_DATA_MAX = 65_536
 NOTIFY_FLUSH_S = 5.0
 
+# Events that start executions
+ARRIVALS_KEPT_S = 2_592_000.0
+ARRIVALS_AT_ONCE = 64
+ARRIVAL_BYTES_MAX = 4_194_304
+ARRIVAL_ERROR_MAX = 2_000
+IN_A_ROW_MAX = 32
+TRIGGERS_POLL_S = 5.0
+TRIGGERS_FORGET_S = 3_600.0
+TRIGGER_SECRET_S = 2.0
+TRIGGER_TRIES = 20
+STARTING_TRIES = 200
+STARTING_S = 0.02
+WATCH_AGAIN_S = 5.0
+
 
 class Limit(Struct, frozen=True):
     """One limit: its name, its value, the unit of it, and what happens when it is reached."""
@@ -358,5 +372,64 @@ LIMITS = (
         NOTIFY_FLUSH_S,
         "seconds",
         "what could not be sent when a process ends is sent by the next one",
+    ),
+    Limit(
+        "ARRIVALS_KEPT_S",
+        ARRIVALS_KEPT_S,
+        "seconds",
+        "the same event starts its playbook again, files apart",
+    ),
+    Limit(
+        "ARRIVALS_AT_ONCE",
+        ARRIVALS_AT_ONCE,
+        "events",
+        "the rest of the events that wait is dealt with next",
+    ),
+    Limit(
+        "ARRIVAL_BYTES_MAX", ARRIVAL_BYTES_MAX, "bytes", "of a dead letter only its size is kept"
+    ),
+    Limit(
+        "ARRIVAL_ERROR_MAX",
+        ARRIVAL_ERROR_MAX,
+        "characters",
+        "the rest of why an event is dead is left out",
+    ),
+    Limit(
+        "IN_A_ROW_MAX",
+        IN_A_ROW_MAX,
+        "executions",
+        "the end of the last one, started by ends of others, is a dead letter",
+    ),
+    Limit(
+        "TRIGGERS_POLL_S",
+        TRIGGERS_POLL_S,
+        "seconds",
+        "an engine looks whether others have changed triggers",
+    ),
+    Limit("TRIGGERS_FORGET_S", TRIGGERS_FORGET_S, "seconds", "old events are forgotten"),
+    Limit("TRIGGER_SECRET_S", TRIGGER_SECRET_S, "seconds", "the secret of a webhook is read again"),
+    Limit(
+        "TRIGGER_TRIES",
+        TRIGGER_TRIES,
+        "tries",
+        "a change of a trigger that others change too is refused",
+    ),
+    Limit(
+        "STARTING_TRIES",
+        STARTING_TRIES,
+        "tries",
+        "an event that another one is about to start counts as started",
+    ),
+    Limit(
+        "STARTING_S",
+        STARTING_S,
+        "seconds",
+        "it is looked again whether what another one starts is durable",
+    ),
+    Limit(
+        "WATCH_AGAIN_S",
+        WATCH_AGAIN_S,
+        "seconds",
+        "a folder or database that could not be watched is tried again",
     ),
 )

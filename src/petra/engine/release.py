@@ -39,9 +39,11 @@ class Releaser:
         feed: Feed,
         refusals: Refusals,
         to_be_sent: Callable[[], None],
+        arrived: Callable[[], None],
         lines_changed: Callable[[Iterable[rows.LineName]], None],
     ) -> None:
         self._to_be_sent = to_be_sent
+        self._arrived = arrived
         self._lines_changed = lines_changed
         self._store = store
         self._inbox = inbox
@@ -122,6 +124,8 @@ class Releaser:
             self._to_be_sent()
         if draft.touched:
             self._lines_changed(draft.touched)
+        if draft.arrivals and any(row.state == "waiting" for row in draft.arrivals):
+            self._arrived()
         for request, _ in draft.requests:
             if request.part is not None:
                 self._reports.settled(*request.part)

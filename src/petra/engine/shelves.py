@@ -11,6 +11,7 @@ from petra.playbook.concurrency import EXECUTIONS
 
 SCHEDULES: Final = "schedules"
 RESOURCES: Final = "resources"
+TRIGGERS: Final = "triggers"
 QUOTAS: Final = "/quotas"
 
 

@@ -32,6 +32,8 @@ class Use(Enum):
     LIMIT = "the key of a limit"
     OUTPUT = "the output of the execution"
     NOTIFY = "a rule of who is told"
+    TRIGGER = "a field of a trigger"
+    RESPONSE = "the answer of a webhook"
     CONSTANT = "constant text"
 
     @property
@@ -59,6 +61,8 @@ SCOPES = MappingProxyType(
         Use.LIMIT: frozenset({"workload"}) | HELPERS,
         Use.OUTPUT: _EVERYWHERE | HELPERS,
         Use.NOTIFY: _EVERYWHERE | HELPERS | {"event", "item"},
+        Use.TRIGGER: frozenset({"event"}),
+        Use.RESPONSE: frozenset({"event", "execution"}),
         Use.CONSTANT: frozenset[str](),
     }
 )

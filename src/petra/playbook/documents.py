@@ -1,11 +1,11 @@
-"""Documents that are no playbooks: schedules and resources. Read like those, with every problem at its place (S15, S24)."""
+"""Documents that are no playbooks: schedules, triggers, resources. Read like those, with every problem at its place (S15, S24)."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Mapping
 from types import MappingProxyType
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 from msgspec import Struct, field
@@ -25,12 +25,15 @@ from petra.playbook.problems import (
 from petra.playbook.schedule import Schedule
 from petra.playbook.shared import SharedResource
 from petra.playbook.tree import Map, Places, Tree
+from petra.playbook.trigger import Trigger
+from petra.playbook.trigger_checks import check_trigger
 from petra.playbook.yaml12 import parse
 
-AnyDocument = Schedule | SharedResource
+AnyDocument = Schedule | Trigger | SharedResource
+D = TypeVar("D", Schedule, Trigger, SharedResource)
 
 KINDS: Mapping[str, type[AnyDocument]] = MappingProxyType(
-    {"Schedule": Schedule, "Resource": SharedResource}
+    {"Schedule": Schedule, "Trigger": Trigger, "Resource": SharedResource}
 )
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 _RHYTHMS = ("cron", "every_s", "at")
@@ -59,6 +62,21 @@ class DocumentReading(Struct, frozen=True):
         if self.document is None or any(one.severity == "error" for one in self.problems):
             raise InvalidPlaybookError(self.problems, self.text, self.name)
         return self.document
+
+    def checked_as(self, wanted: type[D]) -> D:
+        """Return the document, which is to be of a kind.
+
+        Raises:
+            InvalidPlaybookError: it has errors, or is of another kind.
+        """
+        found = self.checked()
+        if not isinstance(found, wanted):
+            problems = Problems()
+            kind = next(kind for kind, made in KINDS.items() if made is wanted)
+            words = f"this is a {found.kind.lower()}, not a {kind.lower()}"
+            problems.error("P008", self.places.at("kind"), words, "'petra apply' takes all of them")
+            raise InvalidPlaybookError(tuple(problems), self.text, self.name)
+        return found
 
 
 def kind_in(text: str) -> str:
@@ -98,8 +116,9 @@ def _no_document(tree: Tree, problems: Problems) -> None:
     if problems:
         return
     at = tree.key_at("kind") if isinstance(tree, Map) and "kind" in tree else START
-    hint = f"it begins with 'apiVersion: petra/v1', 'kind: {' or '.join(KINDS)}' and 'metadata'"
-    problems.error("P008", at, "this is neither a schedule nor a resource", hint)
+    kinds = " or ".join(f"'kind: {kind}'" for kind in KINDS)
+    hint = f"it begins with 'apiVersion: petra/v1', {kinds}, and 'metadata'"
+    problems.error("P008", at, "this is no schedule, no trigger and no resource", hint)
 
 
 class _Keys:
@@ -130,14 +149,16 @@ class _Keys:
 
 def _check(document: AnyDocument, tree: Map, problems: Problems) -> None:
     _name(document, tree, problems)
-    if isinstance(document, Schedule):
-        _check_schedule(document, tree, problems)
+    if isinstance(document, Trigger):
+        check_trigger(document, tree, problems)
+    elif isinstance(document, Schedule):
+        _schedule(document, tree, problems)
     elif document.units is None and document.rate is None:
         words = "it is not said how much of it there is"
         problems.error("P102", tree.mark, words, "add 'units', 'rate' or both")
 
 
-def _check_schedule(document: Schedule, tree: Map, problems: Problems) -> None:
+def _schedule(document: Schedule, tree: Map, problems: Problems) -> None:
     _one_rhythm(tree, problems)
     judged: list[tuple[str, Callable[[str], object], str]] = [
         ("timezone", zone_named, document.timezone),

@@ -21,7 +21,7 @@ STRANGERS: Final = 60
 MINUTE_S: Final = 60.0
 PATH_MAX: Final = 500
 _READS: Final = re.compile(
-    r"/(check|migrate|audit/verify|tests|simulate|complete|hover|schedules/preview"
+    r"/(check|migrate|audit/verify|tests|simulate|complete|hover|schedules/preview|triggers/[^/]+/test"
     r"|executions/[^/]+/verify|executions/[^/]+/at/[^/]+/eval)"
 )
 """Calls that only look at what they are sent."""

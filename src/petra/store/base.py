@@ -18,6 +18,7 @@ from typing import Literal, Protocol
 
 from petra.namespaces import DEFAULT
 from petra.store.accounts import Accounts
+from petra.store.arrivals import Arrivals
 from petra.store.notifications import Notifications
 from petra.store.permits import Permits
 from petra.store.rows import (
@@ -110,6 +111,10 @@ class Store(Protocol):
     @property
     def permits(self) -> Permits:
         """Who holds what of the limits, and who waits for it."""
+
+    @property
+    def arrivals(self) -> Arrivals:
+        """Which events arrived at triggers."""
 
     async def commit(self, batch: Batch) -> Committed:
         """Store a batch in one transaction; it is durable when this returns.

@@ -35,6 +35,7 @@ from petra.store.judge import (
     write_cursor,
 )
 from petra.store.memory_accounts import MemoryAccounts
+from petra.store.memory_arrivals import MemoryArrivals
 from petra.store.memory_notifications import MemoryNotifications
 from petra.store.memory_permits import MemoryPermits
 from petra.store.rows import (
@@ -105,6 +106,7 @@ class MemoryStore:
         self.accounts = MemoryAccounts()
         self.notifications = MemoryNotifications()
         self.permits = MemoryPermits()
+        self.arrivals = MemoryArrivals()
 
     # Writing
 
@@ -180,6 +182,7 @@ class MemoryStore:
         self._post(change.letters, change.taken)
         self.notifications.add(change.notifications)
         self.permits.change(change.permits, change.returned)
+        self.arrivals.keep(change.arrivals)
 
     def _post(self, letters: Iterable[Letter], taken: Iterable[str]) -> None:
         for name in taken:

@@ -28,6 +28,7 @@ from petra.store.columns import execution_of
 from petra.store.errors import FullError, UnavailableError, UncertainError
 from petra.store.judge import behind, check_batch, read_cursor, seeks, write_cursor
 from petra.store.postgres_accounts import PostgresAccounts
+from petra.store.postgres_arrivals import PostgresArrivals
 from petra.store.postgres_notifications import PostgresNotifications
 from petra.store.postgres_permits import PostgresPermits
 from petra.store.postgres_write import Connection
@@ -102,6 +103,7 @@ class PostgresStore:
         self.accounts = PostgresAccounts(self._fetch, self._write)
         self.notifications = PostgresNotifications(self._fetch, self._write)
         self.permits = PostgresPermits(self._fetch)
+        self.arrivals = PostgresArrivals(self._fetch, self._write)
 
     @classmethod
     async def open(cls, dsn: str, *, connections: int = CONNECTIONS) -> PostgresStore:

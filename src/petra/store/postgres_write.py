@@ -14,6 +14,7 @@ import msgspec
 from msgspec import UNSET
 
 from petra.namespaces import DEFAULT
+from petra.store.arrivals import arrival_columns
 from petra.store.base import ChangeFate, Committed
 from petra.store.judge import (
     NOTHING,
@@ -70,6 +71,7 @@ _ORDER = (
     "insert_notifications",
     "insert_permits",
     "delete_permits",
+    "insert_arrivals",
 )
 
 _SQL = load_queries("postgres")
@@ -223,6 +225,8 @@ class BatchWriter:
         if change.permits:
             rows["insert_permits"] += map(permit_columns, change.permits)
         rows["delete_permits"] += [(name,) for name in change.returned]
+        if change.arrivals:
+            rows["insert_arrivals"] += map(arrival_columns, change.arrivals)
 
     def _letters(self, given: Batch | Change) -> None:
         self._rows["take_letters"] += [(name,) for name in given.taken]

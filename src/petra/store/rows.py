@@ -241,6 +241,36 @@ class LineCount(Row, frozen=True):
     waiting: int
 
 
+class ArrivalRow(Row, frozen=True):
+    """An event that arrived at a trigger: ``waiting``, ``started``, ``passed`` by its condition, or ``dead`` (S24).
+
+    Its id follows from trigger and key, so the same event has one row, whoever brings it. ``body`` is the event, which is
+    kept until an execution has it. ``until`` is when the row may be forgotten; never, where there is none.
+    """
+
+    id: str
+    namespace: str
+    trigger: str
+    key: str
+    due: float
+    created: float
+    updated: float
+    body: bytes = b""
+    state: str = "waiting"
+    execution: str = ""
+    attempts: int = 0
+    error: str = ""
+    until: float | None = None
+
+
+class ArrivalFilter(Row, frozen=True):
+    """Which arrivals to list."""
+
+    namespace: str
+    trigger: str | None = None
+    state: str | None = None
+
+
 class ShardRow(Row, frozen=True):
     """Who holds a shard, under which epoch; ``held`` is False once the lease ran out or was given back.
 
@@ -277,8 +307,8 @@ class Change(Row, frozen=True):
     ``wake``: a time sets the wake-up, None removes it. ``released`` names (run, chunk) pairs that are no
     longer out. ``objects`` are the keys of large results that the new records refer to. ``letters`` are
     sent with it; ``taken`` are the ids of letters that it carries out, and that are gone with it. ``notifications``
-    go out once it is durable; one that is there already stays as it is. ``permits`` are asked for with it, ``returned``
-    are given back.
+    go out once it is durable; one that is there already stays as it is, and so does one of the ``arrivals``.
+    ``permits`` are asked for with it, ``returned`` are given back.
     """
 
     execution: str
@@ -297,6 +327,7 @@ class Change(Row, frozen=True):
     notifications: tuple[NotificationRow, ...] = ()
     permits: tuple[PermitRow, ...] = ()
     returned: tuple[str, ...] = ()
+    arrivals: tuple[ArrivalRow, ...] = ()
 
     @property
     def version(self) -> int:

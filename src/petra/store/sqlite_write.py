@@ -17,6 +17,7 @@ from msgspec import UNSET
 from petra.namespaces import DEFAULT
 from petra.store.anchor import Head as Anchored
 from petra.store.anchor import head_of
+from petra.store.arrivals import arrival_columns
 from petra.store.base import ChangeFate, Committed
 from petra.store.judge import (
     NOTHING,
@@ -78,6 +79,7 @@ _ORDER = (
     "insert_notification",
     "insert_permit",
     "delete_permit",
+    "insert_arrival",
 )
 
 Bindings = tuple[object, ...]
@@ -227,6 +229,8 @@ class BatchWriter:
         if change.permits or change.returned:
             rows["insert_permit"] += map(permit_columns, change.permits)
             rows["delete_permit"] += [(name,) for name in change.returned]
+        if change.arrivals:
+            rows["insert_arrival"] += map(arrival_columns, change.arrivals)
 
     def _letters(self, given: Batch | Change) -> None:
         self._rows["take_letter"] += [(name,) for name in given.taken]

@@ -38,6 +38,7 @@ from petra.store import (
 from petra.store.faults import Fault, faulty
 from petra.testing import (
     store_account_claims,
+    store_arrival_claims,
     store_letter_claims,
     store_namespace_claims,
     store_notification_claims,
@@ -69,6 +70,7 @@ __all__ = [
     "CLAIMS",
     "Claim",
     "store_account_claims",
+    "store_arrival_claims",
     "store_letter_claims",
     "store_namespace_claims",
     "store_notification_claims",

@@ -5,6 +5,7 @@ import { asked, type ListQuery } from './lists';
 import type {
   Counts,
   Definition,
+  Diff,
   EventItem,
   Execution,
   ExecutionItem,
@@ -23,11 +24,14 @@ import type {
   Page,
   RunDetail,
   RunRow,
+  ValueRange,
   View,
   Write,
 } from './shapes';
 
 const MINUTE = 60_000;
+/** So much of a large value is fetched at once: items of a list, keys, characters. */
+const RANGE = 500;
 
 function rounded(now: number): number {
   return Math.floor(now / MINUTE) * MINUTE;
@@ -67,8 +71,8 @@ export function execution(id: string): Promise<Execution> {
   return taken(client.GET('/api/v1/executions/{execution}', of(id))) as Promise<Execution>;
 }
 
-export function frames(id: string, after: number): Promise<Frames> {
-  const params = { path: { execution: id }, query: { after } };
+export function frames(id: string, after: number, until?: number): Promise<Frames> {
+  const params = { path: { execution: id }, query: { after, until } };
   return taken(client.GET('/api/v1/executions/{execution}/frames', { params })) as Promise<Frames>;
 }
 
@@ -157,8 +161,20 @@ export function evaluated(
   );
 }
 
+/** Part of a large value, by the key of its reference. */
+export function rangeOf(id: string, key: string, pointer: string, offset: number): Promise<ValueRange> {
+  const query = { path: pointer, offset, limit: RANGE };
+  const path = { execution: id, ref: key };
+  return shaped(client.GET('/api/v1/executions/{execution}/values/{ref}', { params: { path, query } }));
+}
+
 export function lineage(id: string): Promise<Lineage> {
   return shaped(client.GET('/api/v1/executions/{execution}/lineage', of(id)));
+}
+
+export function diff(id: string, other: string): Promise<Diff> {
+  const params = { path: { execution: id, other } };
+  return shaped(client.GET('/api/v1/executions/{execution}/diff/{other}', { params }));
 }
 
 /** What the steps printed: a JSON document per line. */

@@ -1,6 +1,6 @@
 /** Running it: workers, pools, the store, the audit, who may come in; and the playbooks that were applied. */
 import { client, taken } from './client';
-import type { Schemas } from './shapes';
+import type { Page, Schemas } from './shapes';
 
 export type WorkerItem = Schemas['WorkerItem'];
 export type PoolItem = Schemas['PoolItem'];
@@ -12,7 +12,7 @@ export type UserItem = Schemas['UserItem'];
 export type PlaybookItem = Schemas['PlaybookItem'];
 export type Heat = Schemas['Heat'];
 
-export const AUDIT_PAGE = 200;
+const AUDIT_PAGE = 200;
 
 export const workers = async () => (await taken(client.GET('/api/v1/workers'))).items;
 export const pools = async () => (await taken(client.GET('/api/v1/pools'))).items;
@@ -21,9 +21,10 @@ export const secrets = async () => (await taken(client.GET('/api/v1/secrets'))).
 export const tokens = async () => (await taken(client.GET('/api/v1/tokens'))).items;
 export const users = async () => (await taken(client.GET('/api/v1/users'))).items;
 
-export async function audit(after: number, actor: string): Promise<AuditEntry[]> {
-  const query = { after, limit: AUDIT_PAGE, ...(actor ? { actor } : {}) };
-  return (await taken(client.GET('/api/v1/audit', { params: { query } }))).items;
+export async function audit(cursor: string | null, actor: string): Promise<Page<AuditEntry>> {
+  const query = { after: Number(cursor ?? 0), limit: AUDIT_PAGE, ...(actor ? { actor } : {}) };
+  const { items } = await taken(client.GET('/api/v1/audit', { params: { query } }));
+  return { items, next: items.length < AUDIT_PAGE ? null : String(items.at(-1)?.number) };
 }
 
 export const auditVerified = () => taken(client.POST('/api/v1/audit/verify'));

@@ -6,6 +6,7 @@ export type Execution = Schemas['Execution'];
 export type ExecutionItem = Schemas['ExecutionItem'];
 export type EventItem = Schemas['EventItem'];
 export type Frames = Schemas['Frames'];
+export type Diff = Schemas['Diff'];
 export type Json = null | boolean | number | string | Json[] | { [key: string]: Json };
 
 export interface Page<T> {
@@ -148,7 +149,10 @@ export interface IterationMap {
   rows?: number[];
 }
 export interface Operand {
-  [key: string]: Json;
+  /** A part of a rule, as it is written. */
+  text: string;
+  value: Json;
+  defined: boolean;
 }
 export interface WaitAct {
   act: 'complete' | 'signal' | 'retry' | 'patch' | 'resume' | 'override';
@@ -193,6 +197,15 @@ export interface Moment {
   hash: string;
   previous: string;
 }
+/** Part of a value that is too large to be sent as a whole. */
+export interface ValueRange {
+  kind: string;
+  total: number;
+  offset: number;
+  next: number | null;
+  content: Json;
+}
+
 export interface Write {
   seq: number;
   at: string;

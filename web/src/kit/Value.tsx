@@ -2,6 +2,7 @@ import { useState } from 'react';
 import type { Json } from '../api/shapes';
 import { bytes, number } from './format';
 import css from './kit.module.css';
+import { LargeValue, useReference } from './LargeValue';
 
 const LONG = 400;
 const MANY = 100;
@@ -17,7 +18,17 @@ export function Value({
   name?: string;
   depth?: number;
 }) {
+  const large = useReference(value);
   const label = name === undefined ? null : <span className={`${css.key} data`}>{name}: </span>;
+  if (large) {
+    return (
+      <LargeValue
+        label={label}
+        {...large}
+        plain={(one, its) => <Value value={one} name={its} depth={DEEP} />}
+      />
+    );
+  }
   if (value === null || typeof value !== 'object') {
     return (
       <div className={css.value}>

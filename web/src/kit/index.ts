@@ -13,6 +13,7 @@ export {
 export { Drawing, type NodeFact } from './Drawing';
 export * from './format';
 export { type KeyBinding, useKeys } from './keyboard';
+export { type ValueSource, ValuesFrom } from './LargeValue';
 export { recalled, remember } from './memory';
 export { Split } from './Split';
 export { State } from './State';
@@ -20,6 +21,7 @@ export { Copyable, copy, Duration, Empty, ErrorBox, Kbd, Skeleton, Time } from '
 export { lookOf, OVER, type Token } from './states';
 export { Tabs } from './Tabs';
 export { toast } from './toast';
+export { type Paged, usePages } from './usePages';
 export { Value } from './Value';
 export type { Column } from './VirtualTable';
 export { VirtualTable } from './VirtualTable';

@@ -203,3 +203,39 @@ test('the next of some records is found in both directions', () => {
   expect(StoryStore.next([2, 5, 9], 2, -1)).toBeNull();
   expect(StoryStore.next([2, 5, 9], 1, 1)).toBe(2);
 });
+
+test('what was done in a past that was taken over was done', () => {
+  const past = new StoryStore();
+  const fork = new StoryStore();
+  const columns = (type: number[], delta: number[][]): Frames =>
+    ({
+      first: 1,
+      at0: 0,
+      version: type.length,
+      places: [
+        { step: 'a', kind: 'running', arc: null },
+        { step: 'b', kind: 'ready', arc: ['a', 0] },
+      ],
+      types: ['step.started', 'step.done', 'execution.forked'],
+      steps: ['a'],
+      dt: type.map(() => 1),
+      type,
+      step: type.map(() => 0),
+      run: type.map(() => 1),
+      flag: type.map(() => 0),
+      delta,
+    }) as unknown as Frames;
+  past.append(columns([0, 1, 0], [[0, 1], [0, -1, 1, 2], [0, 1]])); // biome-ignore format: columns
+  fork.append(columns([2], [[1, 2]]));
+  expect(fork.stepAt(1, 'a').done).toBe(0);
+  expect(fork.before('a')).toBeNull();
+  let told = 0;
+  fork.subscribe(() => {
+    told += 1;
+  });
+  fork.inherit(past, 2);
+  expect(told).toBe(1);
+  expect(fork.stepAt(1, 'a')).toMatchObject({ started: 1, done: 1, active: 0 });
+  expect(fork.passedAt(1).get('a/0>b')).toBe(4);
+  expect(fork.before('a')?.started).toBe(1);
+});

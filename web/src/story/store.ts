@@ -2,7 +2,7 @@
  * The story of an execution, a counter-example, a simulation or a test: folded here, so that a drag of the scrubber asks
  * nobody. It knows no rule of the kernel: the marking is the sum of what the records say they moved.
  */
-import { FAILS, type Frames, type Mark, markOf, type Place, placeOf } from './frames';
+import { FAILS, type Frames, type Mark, markOf, OPERATOR, type Place, placeOf } from './frames';
 
 const EVERY = 256;
 
@@ -13,6 +13,8 @@ export interface StepFacts {
   retries: number;
   /** Records in which iterations of it failed. */
   parts: number;
+  /** Records in which somebody decided its outcome. */
+  decided: number;
   /** Runs under way, and tokens that wait before it. */
   active: number;
   ready: number;
@@ -39,6 +41,7 @@ interface Tally {
   failed: number[];
   retries: number[];
   parts: number[];
+  decided: number[];
   lastFailed: boolean[];
 }
 
@@ -72,7 +75,10 @@ export class StoryStore {
   #checkpoints: Checkpoint[] = [];
   #tallies = new Map<string, Tally>();
   #byRun = new Map<number, Bar>();
+  #byStep = new Map<string, Bar[]>();
+  #placesOf = new Map<string, number[]>();
   #open = new Map<string, Bar[]>();
+  #before: { story: StoryStore; at: number } | null = null;
   #listeners = new Set<() => void>();
   #edition = 0;
 
@@ -96,7 +102,7 @@ export class StoryStore {
     if (frames.seq) throw new Error('records that were put into bins cannot be gone on with');
     if (frames.first > this.version + 1) return false;
     for (let n = this.places.length; n < frames.places.length; n++)
-      this.places.push(placeOf(frames.places[n]!));
+      this.#place(placeOf(frames.places[n]!), n);
     for (let n = this.types.length; n < frames.types.length; n++) this.types.push(frames.types[n]!);
     for (let n = this.steps.length; n < frames.steps.length; n++) this.steps.push(frames.steps[n]!);
     let at = frames.at0;
@@ -104,9 +110,31 @@ export class StoryStore {
       at += frames.dt[n]!;
       if (frames.first + n === this.version + 1) this.#take(frames, n, at);
     }
+    this.#changed();
+    return true;
+  }
+
+  #changed(): void {
     this.#edition += 1;
     for (const listener of this.#listeners) listener();
-    return true;
+  }
+
+  /** It has the past of another one, up to a record of that: what was done then was done. */
+  inherit(story: StoryStore, at: number): void {
+    this.#before = { story, at };
+    this.#changed();
+  }
+
+  /** What a step had done in a past that was taken over. */
+  before(step: string): StepFacts | null {
+    return this.#before ? this.#before.story.stepAt(this.#before.at, step) : null;
+  }
+
+  #place(place: Place, n: number): void {
+    this.places.push(place);
+    const of = this.#placesOf.get(place.step);
+    if (of) of.push(n);
+    else this.#placesOf.set(place.step, [n]);
   }
 
   #take(frames: Frames, n: number, at: number): void {
@@ -137,6 +165,9 @@ export class StoryStore {
   #begin(bar: Bar): void {
     this.bars.push(bar);
     this.#byRun.set(bar.run, bar);
+    const all = this.#byStep.get(bar.step);
+    if (all) all.push(bar);
+    else this.#byStep.set(bar.step, [bar]);
     const open = this.#open.get(bar.step);
     if (open) open.push(bar);
     else this.#open.set(bar.step, [bar]);
@@ -164,7 +195,16 @@ export class StoryStore {
   #count(step: string, seq: number, type: string): void {
     let tally = this.#tallies.get(step);
     if (!tally) {
-      tally = { seqs: [], started: [], done: [], failed: [], retries: [], parts: [], lastFailed: [] };
+      tally = {
+        seqs: [],
+        started: [],
+        done: [],
+        failed: [],
+        retries: [],
+        parts: [],
+        decided: [],
+        lastFailed: [],
+      };
       this.#tallies.set(step, tally);
     }
     const before = tally.seqs.length - 1;
@@ -176,6 +216,8 @@ export class StoryStore {
     tally.retries.push((tally.retries[before] ?? 0) + (TRIES.has(type) ? 1 : 0));
     const isPart = type !== 'step.failed' && ((this.flag[seq - 1] ?? 0) & FAILS) !== 0;
     tally.parts.push((tally.parts[before] ?? 0) + (isPart ? 1 : 0));
+    const isDecided = ended !== undefined && ((this.flag[seq - 1] ?? 0) & OPERATOR) !== 0;
+    tally.decided.push((tally.decided[before] ?? 0) + (isDecided ? 1 : 0));
     const was = tally.lastFailed[before] ?? false;
     tally.lastFailed.push(ended === 'failed' ? true : ended === 'done' ? false : was);
   }
@@ -217,6 +259,17 @@ export class StoryStore {
     return this.#folded(seq).marking;
   }
 
+  /** How many tokens had come along each arc up to a record, by `from/index>to`; with those of a past taken over. */
+  passedAt(seq: number): Map<string, number> {
+    const passed = this.#before ? this.#before.story.passedAt(this.#before.at) : new Map<string, number>();
+    const taken = this.takenAt(seq);
+    this.places.forEach((place, n) => {
+      const name = arcName(place);
+      if (name) passed.set(name, (passed.get(name) ?? 0) + (taken[n] ?? 0));
+    });
+    return passed;
+  }
+
   /** How many tokens had come into each place up to a record. */
   takenAt(seq: number): Int32Array {
     return this.#folded(seq).taken;
@@ -249,30 +302,35 @@ export class StoryStore {
   stepAt(seq: number, step: string, marking: Int32Array = this.markingAt(seq)): StepFacts {
     let active = 0;
     let ready = 0;
-    for (let n = 0; n < this.places.length; n++) {
-      const place = this.places[n]!;
-      if (place.step !== step) continue;
-      if (place.kind === 'running') active += marking[n] ?? 0;
+    for (const n of this.#placesOf.get(step) ?? []) {
+      if (this.places[n]!.kind === 'running') active += marking[n] ?? 0;
       else ready += marking[n] ?? 0;
     }
     const tally = this.#tallies.get(step);
     const at = tally ? lastAtMost(tally.seqs, seq) : -1;
+    const was = this.before(step);
     return {
-      started: tally?.started[at] ?? 0,
-      done: tally?.done[at] ?? 0,
-      failed: tally?.failed[at] ?? 0,
-      retries: tally?.retries[at] ?? 0,
-      parts: tally?.parts[at] ?? 0,
+      started: (was?.started ?? 0) + (tally?.started[at] ?? 0),
+      done: (was?.done ?? 0) + (tally?.done[at] ?? 0),
+      failed: (was?.failed ?? 0) + (tally?.failed[at] ?? 0),
+      retries: (was?.retries ?? 0) + (tally?.retries[at] ?? 0),
+      parts: (was?.parts ?? 0) + (tally?.parts[at] ?? 0),
+      decided: (was?.decided ?? 0) + (tally?.decided[at] ?? 0),
       active,
       ready,
       last: tally?.seqs[at] ?? 0,
-      lastFailed: tally?.lastFailed[at] ?? false,
+      lastFailed: tally?.lastFailed[at] ?? was?.lastFailed ?? false,
     };
   }
 
   /** The runs of a step, in the order in which they began. */
-  barsOf(step: string): Bar[] {
-    return this.bars.filter((bar) => bar.step === step);
+  barsOf(step: string): readonly Bar[] {
+    return this.#byStep.get(step) ?? [];
+  }
+
+  /** The run of a step that had begun last by a record. */
+  lastBar(step: string, seq: number): Bar | undefined {
+    return this.barsOf(step).findLast((bar) => bar.first <= seq);
   }
 
   barOf(run: number): Bar | undefined {
@@ -289,6 +347,11 @@ export class StoryStore {
     if (direction > 0) return among[lastAtMost(among, seq) + 1] ?? null;
     return among[lastAtMost(among, seq - 1)] ?? null;
   }
+}
+
+/** The name of the arc at whose end a place is; null where it is at the end of none. */
+export function arcName(place: Place): string | null {
+  return place.arc ? `${place.arc[0]}/${place.arc[1]}>${place.step}` : null;
 }
 
 /** The index of the last number that is not greater; -1 where all are. */

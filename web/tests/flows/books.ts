@@ -152,6 +152,101 @@ cron: "30 2 * * *"
 timezone: Europe/Berlin
 `;
 
+/** One that is called by another, and waits in the middle. */
+export const CALLED = `apiVersion: petra/v1
+kind: Playbook
+metadata: {name: called}
+workload: {n: 0}
+workflow:
+  - step: inner
+    tool: {kind: noop}
+    next: {arcs: [{step: asks}]}
+  - step: asks
+    tool: {kind: wait, signal: {name: go}}
+`;
+
+export const CALLING = `apiVersion: petra/v1
+kind: Playbook
+metadata: {name: calling}
+workflow:
+  - step: call
+    tool: {kind: playbook, path: called, args: {n: 1}}
+    next: {arcs: [{step: after}]}
+  - step: after
+    tool: {kind: noop}
+`;
+
+/** A gate that opens when somebody says so in ctx. */
+export const GATED = `apiVersion: petra/v1
+kind: Playbook
+metadata: {name: gated}
+workflow:
+  - step: order
+    tool:
+      kind: noop
+      spec: {policy: {rules: [{else: {then: {do: continue, set_ctx: {paid: false}}}}]}}
+    next: {arcs: [{step: ship}]}
+  - step: ship
+    spec: {policy: {admit: {rules: [{when: "{{ ctx.paid }}", then: {allow: true}}]}}}
+    tool: {kind: noop}
+`;
+
+export const MANY = `apiVersion: petra/v1
+kind: Playbook
+metadata: {name: many}
+workflow:
+  - step: each
+    spec: {policy: {failure: {mode: best_effort}}}
+    loop: {in: "{{ range(10000) | list }}", iterator: n, spec: {mode: parallel, max_in_flight: 500}}
+    tool:
+      kind: noop
+      spec:
+        policy:
+          rules:
+            - when: "{{ iter.n % 1000 == 7 }}"
+              then: {do: fail}
+            - else: {then: {do: continue}}
+`;
+
+export const NESTED = `apiVersion: petra/v1
+kind: Playbook
+metadata: {name: nested}
+workflow:
+  - step: rows
+    loop:
+      in: "{{ [[1, 2, 3], [4, 5], [6, 7, 8, 9]] }}"
+      iterator: row
+      spec: {mode: parallel}
+      loop: {in: "{{ iter.row }}", iterator: n, spec: {mode: parallel}}
+    tool: {kind: noop}
+`;
+
+/** What no page should choke on: ten megabytes, ten thousand keys, and a well. */
+export const HEAVY = `apiVersion: petra/v1
+kind: Playbook
+metadata: {name: heavy}
+workflow:
+  - step: make
+    tool:
+      kind: python
+      code: |
+        def main():
+            well = "bottom"
+            for _ in range(60):
+                well = {"deeper": [well]}
+            return {
+                "long": "<b>" + chr(0x202e) + "x" * 10_000_000,
+                "many": {f"<i>{n}</i>": n for n in range(10_000)},
+                "well": well,
+            }
+      spec:
+        policy:
+          rules:
+            - when: "{{ outcome.status == 'error' }}"
+              then: {do: fail}
+            - else:
+                then: {do: continue, set_ctx: {many: "{{ outcome.result.many }}", well: "{{ outcome.result.well }}"}}
+`;
 /** What it takes is said by a schema. */
 export const TYPED = `apiVersion: petra/v1
 kind: Playbook

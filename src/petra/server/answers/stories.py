@@ -239,6 +239,8 @@ class FirstDifference(Shape, frozen=True):
     """The first record in which two executions differ, and where in it."""
 
     record: int
+    seqs: list[int | None]
+    """The numbers of the two records; null where one has ended, or has it in a past that it took over."""
     events: list[str | None]
     fields: dict[str, dict[str, Any]]
 
@@ -260,6 +262,8 @@ class Diff(Shape, frozen=True):
     same: bool
     equivalence: str
     first_difference: FirstDifference | None
+    aligned: list[tuple[int, int]]
+    """Records that stand beside each other, of the first and of the other: corners, with a straight line between two."""
     path: list[PathChange]
     ctx: dict[str, dict[str, Any]]
     output: list[Any] | None

@@ -9,8 +9,10 @@ from litestar import Request, Response, Router, delete, get, post, put
 from litestar.params import FromPath, FromQuery, HeaderParameter, JSONBody
 
 from petra.desk.principal import May
-from petra.desk.schedules import Schedules, schedule_in
+from petra.desk.schedules import Schedules
 from petra.desk.timetables import PREVIEWED_MAX, previewed
+from petra.playbook.documents import read_document
+from petra.playbook.schedule import Schedule
 from petra.server.answers.schedules import (
     AppliedSchedule,
     BackfillCount,
@@ -82,7 +84,7 @@ async def replaced(
     if_match: IfMatch = None,
 ) -> Response[dict[str, Any]]:
     """Apply a schedule under its name: 201 for a new text, 200 where nothing changed; it is kept from then on."""
-    schedule = schedule_in(await text_of(request), name)
+    schedule = _read(await text_of(request), name)
     if schedule.name != name:
         words = f"the text says it is '{schedule.name}', the address '{name}'"
         raise ProblemError("invalid-input", words)
@@ -102,7 +104,7 @@ async def removed(service: TheService, here: Here, name: FromPath[str]) -> dict[
 async def preview(service: TheService, here: Here, data: JSONBody[Previewed]) -> dict[str, Any]:
     """Return the next times of a schedule, given by its text or its name; with notes where clocks change."""
     if data.text:
-        schedule = schedule_in(data.text, "the schedule")
+        schedule = _read(data.text, "the schedule")
         return previewed(schedule, service.clock.now(), data.since, data.number)
     return await Schedules(service.engine).preview(here, data.name, data.since, data.number)
 
@@ -156,6 +158,10 @@ async def backfill(
     return await Schedules(service.engine).backfill(
         here, name, data.since, data.until, dry_run=dry_run
     )
+
+
+def _read(text: str, name: str) -> Schedule:
+    return read_document(text, name).checked_as(Schedule)
 
 
 def router(base: str) -> Router:

@@ -4,19 +4,32 @@ import { useCallback, useEffect, useMemo, useRef, useState, useSyncExternalStore
 import { ActDialog } from '../../acts/ActDialog';
 import { asCli } from '../../acts/copy';
 import { ACTS, type ActView, actOf, type Form, hindrance } from '../../acts/registry';
-import { graph as fetchGraph, me } from '../../api/calls';
+import { graph as fetchGraph, me, rangeOf } from '../../api/calls';
+import { API, basePath } from '../../api/client';
 import { connection } from '../../api/connection';
 import { keys } from '../../api/keys';
 import type { Execution, Verified } from '../../api/shapes';
-import { Button, copy, Empty, ErrorBox, type KeyBinding, Skeleton, toast, useKeys } from '../../kit';
+import {
+  Button,
+  copy,
+  Empty,
+  ErrorBox,
+  type KeyBinding,
+  Skeleton,
+  toast,
+  useKeys,
+  type ValueSource,
+  ValuesFrom,
+} from '../../kit';
 import { type Command, useCommands } from '../../kit/commands';
-import { firstSel, nextOfSel, type Sel, stepOfSel, writeSel } from '../../story/select';
+import { firstSel, nextOfSel, readSel, type Sel, stepOfSel, writeSel } from '../../story/select';
 import { StoryStore } from '../../story/store';
+import { useChild, useOpenChild } from './child';
 import css from './execution.module.css';
 import { Header } from './Header';
 import { Panes } from './Panes';
 import { Scrubber } from './scrubber/Scrubber';
-import { type ExecutionSearch, PANES, selOf } from './search';
+import { type ExecutionSearch, PANES } from './search';
 import { useExplanation } from './side/ExplainTab';
 import { useStory } from './useStory';
 import type { View } from './view';
@@ -32,6 +45,14 @@ export function Page() {
   if (told.gone) return <Empty title="This execution was removed" />;
   if (!told.head.data || !told.ready) return <Skeleton lines={14} />;
   return <Shown key={id} id={id} head={told.head.data} story={told.story} edition={told.edition} />;
+}
+
+/** Where the large values of an execution are. */
+function valuesOf(id: string): ValueSource {
+  return {
+    fetch: (key, pointer, offset) => rangeOf(id, key, pointer, offset),
+    href: (key) => `${basePath()}${API}/executions/${encodeURIComponent(id)}/objects/${key}`,
+  };
 }
 
 interface ShownProps {
@@ -66,7 +87,12 @@ function Shown({ id, head, story, edition }: ShownProps) {
       void navigate({ to: '/e/$id', params: { id }, search: (was) => ({ ...was, ...change }), replace }),
     [navigate, id],
   );
-  const sel = useMemo(() => selOf(search), [search]);
+  const sel = useMemo(() => readSel(search.sel), [search.sel]);
+  const child = useChild(search.child, story, seq, live);
+  const openChild = useOpenChild(id, seq, search, go);
+  const visitChild = (step: string) => {
+    if (child) void navigate({ to: '/e/$id', params: { id: child.id }, search: { sel: `step:${step}` } });
+  };
   /** Whether somebody, or we, have selected anything yet. */
   const opened = useRef(false);
   const past = useRef<{ list: (string | undefined)[]; at: number }>({ list: [], at: -1 });
@@ -93,6 +119,7 @@ function Shown({ id, head, story, edition }: ShownProps) {
     if (first) go({ sel: writeSel(first) }, true);
   }, [explanation.data, story, search.sel, go]);
 
+  const source = useMemo(() => valuesOf(id), [id]);
   const step = stepOfSel(story, sel);
   const facts = step ? story.stepAt(story.version, step) : null;
   const acts: ActView = {
@@ -130,6 +157,9 @@ function Shown({ id, head, story, edition }: ShownProps) {
     select,
     act,
     acts,
+    child,
+    openChild,
+    visitChild,
   };
 
   const to = (next: number | null) => {
@@ -224,7 +254,7 @@ function Shown({ id, head, story, edition }: ShownProps) {
     }
   };
   return (
-    <>
+    <ValuesFrom value={source}>
       <Header view={view} onCopy={() => void copy(asCli(['get', id]))} />
       <Scrubber view={view} playing={playing} setPlaying={setPlaying} />
       {live ? null : (
@@ -247,6 +277,6 @@ function Shown({ id, head, story, edition }: ShownProps) {
           onDone={done}
         />
       ) : null}
-    </>
+    </ValuesFrom>
   );
 }

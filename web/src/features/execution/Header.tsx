@@ -3,9 +3,27 @@ import { CircleHelp, Ellipsis, Terminal } from 'lucide-react';
 import { ACTS, actOf, hindrance } from '../../acts/registry';
 import { Button, duration, MenuButton, number, State, shortId, Time } from '../../kit';
 import css from './execution.module.css';
+import { useLineage } from './side/FamilyTab';
 import type { View } from './view';
 
 const SHOWN = ['pause', 'resume', 'rerun'];
+
+/** Who started it, and who started them: the way back. */
+function Above({ view }: { view: View }) {
+  const parents = useLineage(view.id, 0).data?.parents ?? [view.head.parent];
+  return (
+    <nav aria-label="Started by" className={`${css.above} muted`}>
+      {[...parents].reverse().map((id) => (
+        <span key={id}>
+          <Link to="/e/$id" params={{ id }} className="mono" title={id}>
+            {shortId(id)}
+          </Link>
+          {' / '}
+        </span>
+      ))}
+    </nav>
+  );
+}
 
 /** What it is, how it is, and what can be done. */
 export function Header({ view, onCopy }: { view: View; onCopy: () => void }) {
@@ -15,6 +33,7 @@ export function Header({ view, onCopy }: { view: View; onCopy: () => void }) {
   const main = head.status === 'paused' ? ['resume', 'rerun'] : ['pause', 'rerun'];
   return (
     <div className={css.head}>
+      {head.parent ? <Above view={view} /> : null}
       <h1 className={css.title}>
         <Link to="/executions" search={{ playbook: head.playbook }} className="data">
           {head.playbook}
@@ -27,19 +46,14 @@ export function Header({ view, onCopy }: { view: View; onCopy: () => void }) {
       <State status={head.status} reason={head.reason} />
       <span className={`${css.facts} muted`}>
         started <Time at={head.started} /> · {duration(end - started)} · {number(story.version)} records
-        {head.parent ? (
-          <>
-            {' · '}
-            <Link to="/e/$id" params={{ id: head.parent }}>
-              parent
-            </Link>
-          </>
-        ) : null}
         {head.labels['petra/forked-from'] ? (
           <>
             {' · '}
             <Link to="/e/$id" params={{ id: head.labels['petra/forked-from'] }}>
               origin
+            </Link>{' '}
+            <Link to="/e/$id/diff/$other" params={{ id: head.labels['petra/forked-from'], other: head.id }}>
+              compare
             </Link>
           </>
         ) : null}

@@ -7,10 +7,9 @@ import { neighbour } from './graph/walk';
 import { chunkOf, shownRecords } from './log/rows';
 import { lookOfStep } from './looks';
 import { marksOf, scaleOf } from './scrubber/marks';
-import { cellSize } from './side/LoopMap';
-import { cellsOf, msOf, nextIn, stateAt, tallyOf, unpacked } from './side/maps';
+import { cellAt, cellBeside, cellsOf, gridOf, msOf, nextIn, stateAt, tallyOf, unpacked } from './side/maps';
 import { barAt, lanesOf, spanOf } from './timeline/lanes';
-import { caughtUp } from './useStory';
+import { caughtUp, pastOf } from './useStory';
 
 function frames(version: number): Frames {
   const cycle = (n: number) => n % 4;
@@ -45,6 +44,7 @@ const FACTS: StepFacts = {
   failed: 0,
   retries: 0,
   parts: 0,
+  decided: 0,
   active: 0,
   ready: 0,
   last: 1,
@@ -141,13 +141,38 @@ test('very many iterations share cells, and the worst of them is seen', () => {
     shade: new Uint16Array(count),
     first: new Uint32Array(count).fill(1),
     last: new Uint32Array(count).fill(2),
+    rows: [],
   };
   const cells = cellsOf(turns, 5);
   expect(cells.each).toBe(4);
   expect(cells.state[10_000]).toBe(3);
   expect([...cells.state].filter((one) => one === 3)).toHaveLength(1);
-  expect(cellSize(400, 100)).toBe(14);
-  expect(cellSize(400, 10_000)).toBe(3);
+  expect(gridOf(100, [], 400).size).toBe(14);
+  expect(gridOf(10_000, [], 400).size).toBe(3);
+});
+
+test('a nested loop has its outer iterations on lines of their own, and every cell is found again', () => {
+  const grid = gridOf(9, [3, 2, 4], 400);
+  expect([...grid.line]).toEqual([0, 0, 0, 1, 1, 2, 2, 2, 2]);
+  expect([...grid.column]).toEqual([0, 1, 2, 0, 1, 0, 1, 2, 3]);
+  expect(grid.begins).toEqual([0, 1, 2]);
+  for (let n = 0; n < 9; n++) expect(cellAt(grid, grid.column[n]!, grid.line[n]!)).toBe(n);
+  expect(cellAt(grid, 3, 0)).toBe(-1);
+  expect(cellAt(grid, 0, 9)).toBe(-1);
+  expect(['ArrowUp', 'ArrowDown', 'ArrowLeft', 'ArrowRight'].map((key) => cellBeside(grid, 4, key))).toEqual([
+    1, 6, 3, 5,
+  ]);
+  expect(cellBeside(grid, 2, 'ArrowDown')).toBe(4);
+  expect(cellBeside(grid, 8, 'ArrowDown')).toBe(8);
+  expect(cellBeside(grid, -1, 'ArrowRight')).toBe(0);
+});
+
+test('rows that do not add up, and rows of nothing, are laid out anyhow', () => {
+  expect(gridOf(5, [9, 9], 400).lines).toBe(1);
+  expect(gridOf(4, [4, 0], 400).lines).toBe(2);
+  expect(gridOf(0, [], 400).lines).toBe(1);
+  const wide = gridOf(1000, [500, 500], 136);
+  expect(new Set([...wide.line].map((line, n) => `${line} ${wide.column[n]}`)).size).toBe(1000);
 });
 
 const GRAPH: Graph = {
@@ -229,4 +254,28 @@ test('a story is caught up in parts, whatever their size', async () => {
     };
   });
   expect([asked, story.version]).toEqual([[0, 10, 20], 25]);
+});
+
+test('the past of a fork of a fork reaches back to the first; a circle comes to an end', async () => {
+  const origins: Record<string, { id: string; at: number; reason: string } | null> = {
+    c: { id: 'b', at: 3, reason: '' },
+    b: { id: 'a', at: 2, reason: '' },
+    a: null,
+    round: { id: 'round', at: 1, reason: '' },
+  };
+  const asked: string[] = [];
+  const calls = {
+    lineage: async (id: string) => ({ origin: origins[id] ?? null }),
+    frames: async (id: string, after: number, until?: number) => {
+      asked.push(`${id} ${after} ${until}`);
+      const all = { ...frames(until ?? 4), types: ['execution.forked', 'step.started', 'step.done', ''] };
+      return id === 'a' ? frames(until ?? 4) : (all as Frames);
+    },
+  } as unknown as Parameters<typeof pastOf>[1];
+  const past = await pastOf('c', calls);
+  expect(asked).toEqual(['b 0 3', 'a 0 2']);
+  expect(past?.at).toBe(3);
+  expect(past?.story.before('a')?.started).toBe(1);
+  expect(await pastOf('a', calls)).toBeNull();
+  expect(await pastOf('round', calls)).not.toBeNull();
 });

@@ -1,7 +1,9 @@
 import { list, oneOf, type Raw, text, whole } from '../../kit/search';
-import { readSel, type Sel, writeSel } from '../../story/select';
+import { readSel, writeSel } from '../../story/select';
+import { readCamera, writeCamera } from './graph/camera';
+import { readSpan, writeSpan } from './timeline/span';
 
-export const TABS = ['step', 'explain', 'ctx', 'io', 'logs', 'source'] as const;
+export const TABS = ['step', 'explain', 'ctx', 'io', 'logs', 'family', 'source'] as const;
 export type TabName = (typeof TABS)[number];
 export const PANES = ['graph', 'timeline', 'log', 'side'] as const;
 export type PaneName = (typeof PANES)[number];
@@ -19,11 +21,24 @@ export interface ExecutionSearch {
   level?: 'all';
   scale?: 'time';
   table?: 'yes';
+  /** Where the graph is looked at from. */
+  cam?: string;
+  /** The execution that is shown inside this one, and the run that started it. */
+  child?: string;
+  /** The stretch of the timeline that is shown, in milliseconds from its start. */
+  x?: string;
+}
+
+/** What the address says of it: the number of the run, and the execution. */
+export function readChild(text: string | undefined): { run: number; id: string } | null {
+  const found = /^(\d{1,9})\/([\w.:-]{1,200})$/.exec(text ?? '');
+  return found ? { run: Number(found[1]), id: found[2]! } : null;
 }
 
 /** What the address says, checked: what it should not say is as if it did not. */
 export function executionSearch(raw: Raw): ExecutionSearch {
   const sel = readSel(text(raw, 'sel'));
+  const [cam, span] = [readCamera(text(raw, 'cam')), readSpan(text(raw, 'x'))];
   const show = list(raw, 'show')?.filter((one): one is PaneName => PANES.some((pane) => pane === one));
   return {
     at: whole(raw, 'at'),
@@ -36,9 +51,8 @@ export function executionSearch(raw: Raw): ExecutionSearch {
     level: oneOf(raw, 'level', ['all']),
     scale: oneOf(raw, 'scale', ['time']),
     table: oneOf(raw, 'table', ['yes']),
+    cam: cam ? writeCamera(cam) : undefined,
+    child: readChild(text(raw, 'child')) ? text(raw, 'child') : undefined,
+    x: span ? writeSpan(span) : undefined,
   };
-}
-
-export function selOf(search: ExecutionSearch): Sel | null {
-  return readSel(search.sel);
 }

@@ -1,7 +1,7 @@
 /** The story of one execution: fetched once, then carried on by its stream. */
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useEffect, useRef, useState, useSyncExternalStore } from 'react';
-import { execution, frames } from '../../api/calls';
+import { execution, frames, lineage } from '../../api/calls';
 import { API } from '../../api/client';
 import { connection } from '../../api/connection';
 import { keys } from '../../api/keys';
@@ -19,21 +19,48 @@ export async function caughtUp(story: StoryStore, fetch: (after: number) => Prom
   }
 }
 
+const PASTS_MAX = 8;
+
+/** What an execution took over that begins with the past of another one: the story of that, and where they parted. */
+export async function pastOf(
+  id: string,
+  calls: { lineage: typeof lineage; frames: typeof frames },
+  deep = PASTS_MAX,
+): Promise<{ story: StoryStore; at: number } | null> {
+  const { origin } = await calls.lineage(id);
+  if (!origin || deep === 0) return null;
+  const story = new StoryStore();
+  await caughtUp(story, (after) => calls.frames(origin.id, after, origin.at));
+  const before = isForked(story) ? await pastOf(origin.id, calls, deep - 1) : null;
+  if (before) story.inherit(before.story, before.at);
+  return { story, at: origin.at };
+}
+
+function isForked(story: StoryStore): boolean {
+  return story.typeOf(1) === 'execution.forked';
+}
+
 interface HeadTold {
   version: number;
   status: string;
   reason: string;
 }
 
+const noPast = () => undefined;
 const TYPES = ['hello', 'frames', 'head', 'live', 'log', 'lagged', 'reset', 'execution.gone', 'bye'];
 
-export function useStory(id: string) {
+/** Follow an execution; of none, nothing is fetched. */
+export function useStory(id: string | null) {
   const client = useQueryClient();
   const [story, setStory] = useState(() => new StoryStore());
   const [error, setError] = useState<unknown>(null);
   const [ready, setReady] = useState(false);
   const [gone, setGone] = useState(false);
-  const head = useQuery({ queryKey: keys.execution(id), queryFn: () => execution(id) });
+  const head = useQuery({
+    queryKey: keys.execution(id ?? ''),
+    queryFn: () => execution(id ?? ''),
+    enabled: id !== null,
+  });
   const current = useRef(id);
 
   useEffect(() => {
@@ -43,6 +70,7 @@ export function useStory(id: string) {
     setReady(false);
     setError(null);
     setGone(false);
+    if (id === null) return;
     let end: (() => void) | null = null;
     let over = false;
     const isHere = () => current.current === id && !over;
@@ -76,6 +104,13 @@ export function useStory(id: string) {
       }
       if (!isHere()) return;
       setReady(true);
+      if (isForked(fresh)) {
+        // an origin that is gone is no reason to show nothing
+        void pastOf(id, { lineage, frames }).then(
+          (past) => past && fresh.inherit(past.story, past.at),
+          noPast,
+        );
+      }
       const stream = new Stream({
         url: () => `${API}/executions/${encodeURIComponent(id)}/stream?after=${fresh.version}`,
         types: TYPES,

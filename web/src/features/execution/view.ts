@@ -3,6 +3,7 @@ import type { ActView } from '../../acts/registry';
 import type { Execution, Graph, WaitingTold } from '../../api/shapes';
 import type { Sel } from '../../story/select';
 import type { StoryStore } from '../../story/store';
+import type { Child } from './child';
 import type { ExecutionSearch } from './search';
 
 export interface View {
@@ -24,6 +25,11 @@ export interface View {
   /** Change the address: a part of it; `replace` leaves no way back. */
   go: (change: Partial<ExecutionSearch>, replace?: boolean) => void;
   select: (sel: Sel | null) => void;
+  /** The execution that is shown inside this one. */
+  child: Child | null;
+  openChild: (step: string) => void;
+  /** Go to a step of it, on its own page. */
+  visitChild: (step: string) => void;
   act: (id: string, start?: Record<string, string>) => void;
   acts: ActView;
 }

@@ -1,5 +1,6 @@
 import { useQuery } from '@tanstack/react-query';
-import { Ban, Pause, Play } from 'lucide-react';
+import { useNavigate } from '@tanstack/react-router';
+import { Ban, Columns2, Pause, Play } from 'lucide-react';
 import { useState } from 'react';
 import { CopyAs } from '../../acts/CopyAs';
 import { basePath, type Call, carryOut } from '../../api/client';
@@ -20,6 +21,7 @@ interface Props {
 
 /** What can be done to those that are selected, or to all that match. */
 export function BulkBar({ chosen, total, query, may, onClear }: Props) {
+  const navigate = useNavigate();
   const [act, setAct] = useState<BulkAct | null>(null);
   const [all, setAll] = useState(false);
   const why = may.includes('steer') ? null : "you may not 'steer' here; ask an administrator";
@@ -34,6 +36,19 @@ export function BulkBar({ chosen, total, query, may, onClear }: Props) {
         {all ? 'only those selected' : `or all ${total} that match`}
       </Button>
       <span className="grow" />
+      {chosen.length === 2 && !all ? (
+        <Button
+          icon={Columns2}
+          onClick={() =>
+            void navigate({
+              to: '/e/$id/diff/$other',
+              params: { id: chosen[0] ?? '', other: chosen[1] ?? '' },
+            })
+          }
+        >
+          Compare
+        </Button>
+      ) : null}
       <Button icon={Pause} onClick={() => setAct('pause')} why={why}>
         Pause…
       </Button>

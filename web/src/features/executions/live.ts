@@ -52,7 +52,3 @@ export function prepended(pages: Pages, rows: readonly ExecutionItem[]): Pages {
   const sorted = [...fresh].sort((a, b) => (b.started ?? '').localeCompare(a.started ?? ''));
   return { ...pages, pages: [{ ...first, items: [...sorted, ...first.items] }, ...rest] };
 }
-
-export function rowsOf(pages: Pages | undefined): ExecutionItem[] {
-  return pages?.pages.flatMap((page) => page.items) ?? [];
-}

@@ -1,4 +1,4 @@
-import { useInfiniteQuery, useQueryClient } from '@tanstack/react-query';
+import { useQueryClient } from '@tanstack/react-query';
 import { useCallback, useEffect, useRef, useState } from 'react';
 import { executions } from '../../api/calls';
 import { API } from '../../api/client';
@@ -6,7 +6,8 @@ import { keys } from '../../api/keys';
 import type { ListQuery } from '../../api/lists';
 import type { ExecutionItem } from '../../api/shapes';
 import { type Message, Stream, whileVisible } from '../../api/stream';
-import { belongs, type Pages, patched, prepended, removed, rowsOf } from './live';
+import { usePages } from '../../kit';
+import { belongs, type Pages, patched, prepended, removed } from './live';
 
 export const ROWS_MAX = 2000;
 const COUNTS_MS = 1000;
@@ -15,11 +16,10 @@ const COUNTS_MS = 1000;
 export function useExecutions(query: ListQuery) {
   const client = useQueryClient();
   const key = keys.list(query);
-  const found = useInfiniteQuery({
-    queryKey: key,
-    queryFn: ({ pageParam }) => executions(query, pageParam),
-    initialPageParam: null as string | null,
-    getNextPageParam: (last) => last.next,
+  const { found, rows, more } = usePages({
+    key,
+    fetch: (cursor) => executions(query, cursor),
+    most: ROWS_MAX,
     staleTime: 5_000,
   });
   const [waiting, setWaiting] = useState<ExecutionItem[]>([]);
@@ -81,11 +81,6 @@ export function useExecutions(query: ListQuery) {
     setWaiting([]);
   }, [client, waiting]);
 
-  const rows = rowsOf(found.data);
-  const { hasNextPage, isFetchingNextPage, fetchNextPage } = found;
-  const more = useCallback(() => {
-    if (hasNextPage && !isFetchingNextPage && rows.length < ROWS_MAX) void fetchNextPage();
-  }, [hasNextPage, isFetchingNextPage, fetchNextPage, rows.length]);
   const onTop = useCallback((top: boolean) => {
     atTop.current = top;
   }, []);

@@ -1,20 +1,19 @@
-import { useInfiniteQuery, useQueryClient } from '@tanstack/react-query';
-import { useCallback, useEffect } from 'react';
+import { useQueryClient } from '@tanstack/react-query';
+import { useEffect } from 'react';
 import { API } from '../../api/client';
 import { type Box, workItems } from '../../api/items';
 import { keys } from '../../api/keys';
 import { Stream, whileVisible } from '../../api/stream';
+import { usePages } from '../../kit';
 
 const TYPES = ['hello', 'item.row', 'item.gone', 'reset', 'bye'];
 
 /** The work items of a box, asked for anew when the server says that one has changed. */
 export function useInbox(box: Box) {
   const client = useQueryClient();
-  const found = useInfiniteQuery({
-    queryKey: keys.workItems(box),
-    queryFn: ({ pageParam }) => workItems(box, pageParam),
-    initialPageParam: null as string | null,
-    getNextPageParam: (last) => last.next,
+  const list = usePages({
+    key: keys.workItems(box),
+    fetch: (cursor) => workItems(box, cursor),
     staleTime: 5_000,
   });
   useEffect(() => {
@@ -23,9 +22,5 @@ export function useInbox(box: Box) {
     };
     return whileVisible(new Stream({ url: () => `${API}/stream?topics=work-items`, types: TYPES, take }));
   }, [client]);
-  const { hasNextPage, isFetchingNextPage, fetchNextPage } = found;
-  const more = useCallback(() => {
-    if (hasNextPage && !isFetchingNextPage) void fetchNextPage();
-  }, [hasNextPage, isFetchingNextPage, fetchNextPage]);
-  return { found, rows: found.data?.pages.flatMap((page) => page.items) ?? [], more };
+  return list;
 }

@@ -1,9 +1,8 @@
-import { useInfiniteQuery, useQuery } from '@tanstack/react-query';
+import { useQuery } from '@tanstack/react-query';
 import { Link, useNavigate } from '@tanstack/react-router';
-import { useCallback } from 'react';
 import { keys } from '../../api/keys';
 import { heat, type PlaybookItem, playbooks } from '../../api/running';
-import { type Column, Empty, ErrorBox, Skeleton, Time, VirtualTable } from '../../kit';
+import { type Column, Empty, ErrorBox, Skeleton, Time, usePages, VirtualTable } from '../../kit';
 import { Outcomes } from './Outcomes';
 import css from './playbooks.module.css';
 
@@ -42,16 +41,7 @@ function Last({ path }: { path: string }) {
 /** The playbooks that were applied here. */
 export function Page() {
   const navigate = useNavigate();
-  const found = useInfiniteQuery({
-    queryKey: keys.playbookList,
-    queryFn: ({ pageParam }) => playbooks(pageParam),
-    initialPageParam: null as string | null,
-    getNextPageParam: (last) => last.next ?? null,
-  });
-  const { hasNextPage, isFetchingNextPage, fetchNextPage } = found;
-  const more = useCallback(() => {
-    if (hasNextPage && !isFetchingNextPage) void fetchNextPage();
-  }, [hasNextPage, isFetchingNextPage, fetchNextPage]);
+  const { found, rows, more } = usePages({ key: keys.playbookList, fetch: playbooks });
   return (
     <>
       <div className={css.top}>
@@ -64,7 +54,7 @@ export function Page() {
           <VirtualTable
             label="Playbooks"
             columns={COLUMNS}
-            rows={found.data.pages.flatMap((page) => page.items)}
+            rows={rows}
             keyOf={(row) => row.path}
             onOpen={(row) => void navigate({ to: '/p/$', params: { _splat: row.path } })}
             onSelect={(row) => void navigate({ to: '/p/$', params: { _splat: row.path } })}

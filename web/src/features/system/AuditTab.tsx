@@ -1,10 +1,20 @@
-import { useInfiniteQuery, useMutation } from '@tanstack/react-query';
+import { useMutation } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { ClipboardCheck } from 'lucide-react';
-import { useCallback, useState } from 'react';
+import { useState } from 'react';
 import { keys } from '../../api/keys';
-import { AUDIT_PAGE, type AuditEntry, audit, auditVerified } from '../../api/running';
-import { Button, type Column, ErrorBox, plural, Skeleton, TextField, Time, VirtualTable } from '../../kit';
+import { type AuditEntry, audit, auditVerified } from '../../api/running';
+import {
+  Button,
+  type Column,
+  ErrorBox,
+  plural,
+  Skeleton,
+  TextField,
+  Time,
+  usePages,
+  VirtualTable,
+} from '../../kit';
 import css from './system.module.css';
 
 const data = (text: string) => <span className="data">{text}</span>;
@@ -33,16 +43,10 @@ const COLUMNS: Column<AuditEntry>[] = [
 export function AuditTab({ actor }: { actor: string }) {
   const navigate = useNavigate();
   const [typed, setTyped] = useState(actor);
-  const found = useInfiniteQuery({
-    queryKey: keys.audit(actor),
-    queryFn: ({ pageParam }) => audit(pageParam, actor),
-    initialPageParam: 0,
-    getNextPageParam: (last) => (last.length < AUDIT_PAGE ? undefined : last.at(-1)?.number),
+  const { found, rows, more } = usePages({
+    key: keys.audit(actor),
+    fetch: (cursor) => audit(cursor, actor),
   });
-  const { hasNextPage, isFetchingNextPage, fetchNextPage } = found;
-  const more = useCallback(() => {
-    if (hasNextPage && !isFetchingNextPage) void fetchNextPage();
-  }, [hasNextPage, isFetchingNextPage, fetchNextPage]);
   return (
     <>
       <div className={`${css.pad} row wrap`}>
@@ -62,7 +66,7 @@ export function AuditTab({ actor }: { actor: string }) {
         <VirtualTable
           label="Audit"
           columns={COLUMNS}
-          rows={found.data.pages.flat()}
+          rows={rows}
           keyOf={(row) => String(row.number)}
           onEnd={more}
           empty={<p className={css.pad}>Nothing was done{actor ? ` by ${actor}` : ''} yet.</p>}

@@ -522,3 +522,39 @@ SELECT name, key, sum(CASE WHEN state IN ('held', 'leaving') THEN units ELSE 0 E
   sum(CASE WHEN state = 'waiting' THEN 1 ELSE 0 END) AS waiting
 FROM permits WHERE namespace = $1 AND ($2::text IS NULL OR name = $2)
 GROUP BY name, key ORDER BY waiting DESC, name, key LIMIT $3
+
+-- name: insert_arrivals
+INSERT INTO arrivals (id, namespace, trigger, key, due, created, updated, body, state, execution, attempts, error, until, shard)
+SELECT * FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::double precision[], $6::double precision[],
+  $7::double precision[], $8::bytea[], $9::text[], $10::text[], $11::integer[], $12::text[], $13::double precision[],
+  $14::smallint[])
+ON CONFLICT (id) DO NOTHING
+
+-- name: arrival
+SELECT id, namespace, trigger, key, due, created, updated, body, state, execution, attempts, error, until
+FROM arrivals WHERE id = $1
+
+-- name: known_arrivals
+SELECT id FROM arrivals WHERE id = ANY($1::text[])
+
+-- name: due_arrivals
+SELECT id, namespace, trigger, key, due, created, updated, body, state, execution, attempts, error, until
+FROM arrivals
+WHERE state = 'waiting' AND due <= $1 AND ($2::smallint[] IS NULL OR shard = ANY($2)) ORDER BY due, id LIMIT $3
+
+-- name: settle_arrival
+UPDATE arrivals
+SET state = $2, execution = $3, due = $4, attempts = $5, error = $6, updated = $7, until = $8, body = $9 WHERE id = $1
+
+-- name: arrivals
+SELECT id, namespace, trigger, key, due, created, updated, body, state, execution, attempts, error, until
+FROM arrivals
+WHERE namespace = $1 AND ($2::text IS NULL OR trigger = $2) AND ($3::text IS NULL OR state = $3)
+  AND ($4::double precision IS NULL OR (created, id) < ($4, $5::text))
+ORDER BY created DESC, id DESC LIMIT $6
+
+-- name: dead_arrivals
+SELECT trigger, count(*) FROM arrivals WHERE state = 'dead' AND namespace = $1 GROUP BY trigger
+
+-- name: forget_arrivals
+DELETE FROM arrivals WHERE until IS NOT NULL AND until < $1 RETURNING id

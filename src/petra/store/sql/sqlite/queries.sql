@@ -552,3 +552,37 @@ SELECT name, key, sum(CASE WHEN state IN ('held', 'leaving') THEN units ELSE 0 E
   sum(CASE WHEN state = 'waiting' THEN 1 ELSE 0 END) AS waiting
 FROM permits WHERE namespace = ?1 AND (?2 IS NULL OR name = ?2)
 GROUP BY name, key ORDER BY waiting DESC, name, key LIMIT ?3
+
+-- name: insert_arrival
+INSERT INTO arrivals (id, namespace, trigger, key, due, created, updated, body, state, execution, attempts, error, until, shard)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING
+
+-- name: arrival
+SELECT id, namespace, trigger, key, due, created, updated, body, state, execution, attempts, error, until
+FROM arrivals WHERE id = :id
+
+-- name: known_arrivals
+SELECT id FROM arrivals WHERE id IN (SELECT value FROM json_each(:ids))
+
+-- name: due_arrivals
+SELECT id, namespace, trigger, key, due, created, updated, body, state, execution, attempts, error, until
+FROM arrivals
+WHERE state = 'waiting' AND due <= :until AND (:shards IS NULL OR shard IN (SELECT value FROM json_each(:shards)))
+ORDER BY due, id LIMIT :limit
+
+-- name: settle_arrival
+UPDATE arrivals
+SET state = ?2, execution = ?3, due = ?4, attempts = ?5, error = ?6, updated = ?7, until = ?8, body = ?9 WHERE id = ?1
+
+-- name: arrivals
+SELECT id, namespace, trigger, key, due, created, updated, body, state, execution, attempts, error, until
+FROM arrivals
+WHERE namespace = :namespace AND (:trigger IS NULL OR trigger = :trigger) AND (:state IS NULL OR state = :state)
+  AND (:created IS NULL OR (created, id) < (:created, :name))
+ORDER BY created DESC, id DESC LIMIT :limit
+
+-- name: dead_arrivals
+SELECT trigger, count(*) FROM arrivals WHERE state = 'dead' AND namespace = :namespace GROUP BY trigger
+
+-- name: forget_arrivals
+DELETE FROM arrivals WHERE until IS NOT NULL AND until < ?

@@ -1,3 +1,4 @@
+import { Link } from '@tanstack/react-router';
 import { Handle, type NodeProps, Position } from '@xyflow/react';
 import {
   Braces,
@@ -6,6 +7,7 @@ import {
   Database,
   GitBranch,
   Globe,
+  Hand,
   Hourglass,
   type LucideIcon,
   Radio,
@@ -17,11 +19,13 @@ import {
 } from 'lucide-react';
 import { memo } from 'react';
 import type { GraphNode } from '../../../api/shapes';
-import { number, State } from '../../../kit';
+import { number, State, shortId } from '../../../kit';
 import { lookOf } from '../../../kit/states';
 import type { StepFacts } from '../../../story/store';
+import type { Child } from '../child';
 import type { StepLook } from '../looks';
 import css from './graph.module.css';
+import { type Looping, Ring } from './Ring';
 
 export interface StepNodeData {
   node: GraphNode;
@@ -29,6 +33,13 @@ export interface StepNodeData {
   look: StepLook;
   selected: boolean;
   sentence: string | undefined;
+  /** Show the execution that it started, inside this graph, or no more. */
+  openChild?: (step: string) => void;
+  isOpen?: boolean;
+  /** The loop that it is, once it runs. */
+  looping?: Looping;
+  /** It belongs to an execution that is shown inside this one. */
+  isWithin?: boolean;
 }
 
 const KINDS: Record<string, LucideIcon> = {
@@ -64,6 +75,9 @@ function same(a: NodeProps, b: NodeProps): boolean {
     one.node === two.node &&
     one.selected === two.selected &&
     one.sentence === two.sentence &&
+    one.isOpen === two.isOpen &&
+    JSON.stringify(one.looping) === JSON.stringify(two.looping) &&
+    one.openChild === two.openChild &&
     one.look.status === two.look.status &&
     one.look.reason === two.look.reason &&
     JSON.stringify(one.facts) === JSON.stringify(two.facts)
@@ -78,10 +92,11 @@ export const StepNode = memo(function StepNode(props: NodeProps) {
   const token = lookOf(look.status, look.reason).token;
   return (
     <div
-      className={css.step}
+      className={data.isWithin ? `${css.step} ${css.within}` : css.step}
       data-state={token}
       data-selected={data.selected || undefined}
-      data-step={node.id}
+      data-step={data.isWithin ? undefined : node.id}
+      data-child-step={data.isWithin ? node.id : undefined}
       title={data.sentence ?? node.desc}
     >
       <Handle type="target" position={Position.Top} className={css.handle} />
@@ -91,12 +106,31 @@ export const StepNode = memo(function StepNode(props: NodeProps) {
         <Icon size={12} aria-hidden className="muted" />
       </div>
       <div className={`${css.fact} cut muted`}>{factOf(data)}</div>
+      {data.looping ? <Ring {...data.looping} /> : null}
       <div className={css.badges}>
         {facts.active > 1 ? <span title="runs under way">● {number(facts.active)}</span> : null}
+        {facts.decided ? (
+          <span title="decided by a person">
+            <Hand size={10} aria-hidden />
+          </span>
+        ) : null}
         {facts.retries ? (
           <span title="retries">
             <RefreshCw size={10} aria-hidden /> {number(facts.retries)}
           </span>
+        ) : null}
+        {data.openChild && facts.started && node.tools?.includes('playbook') ? (
+          <button
+            type="button"
+            aria-pressed={data.isOpen ?? false}
+            aria-label={`The execution that ${node.label ?? node.id} started`}
+            onClick={(event) => {
+              event.stopPropagation();
+              data.openChild?.(node.id);
+            }}
+          >
+            <CornerDownRight size={12} aria-hidden />
+          </button>
         ) : null}
       </div>
       <Handle type="source" position={Position.Bottom} className={css.handle} />
@@ -111,6 +145,22 @@ export function DotNode() {
       <SquareDot size={14} aria-hidden />
       <Handle type="source" position={Position.Bottom} className={css.handle} />
     </div>
+  );
+}
+
+/** The box of an execution that is shown inside the one that started it. */
+export function FrameNode({ data }: NodeProps) {
+  const { child } = data as unknown as { child: Child };
+  return (
+    <section className={css.frame} aria-label={`Started by ${child.step}`}>
+      <Handle type="target" position={Position.Left} className={css.handle} />
+      <span className="row">
+        {child.head ? <State status={child.head.status} reason={child.head.reason} /> : null}
+        <Link to="/e/$id" params={{ id: child.id }} className="data cut">
+          {child.head?.playbook ?? 'loading…'} {shortId(child.id)}
+        </Link>
+      </span>
+    </section>
   );
 }
 

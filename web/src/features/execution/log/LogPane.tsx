@@ -1,6 +1,6 @@
-import { useInfiniteQuery, useQuery } from '@tanstack/react-query';
+import { useQuery } from '@tanstack/react-query';
 import { Pin, PinOff } from 'lucide-react';
-import { type Ref, useEffect, useMemo, useRef, useState } from 'react';
+import { type Ref, useEffect, useMemo, useState } from 'react';
 import { events } from '../../../api/calls';
 import { keys } from '../../../api/keys';
 import {
@@ -12,6 +12,7 @@ import {
   number,
   Segmented,
   TextField,
+  usePages,
   VirtualTable,
 } from '../../../kit';
 import { writeSel } from '../../../story/select';
@@ -19,6 +20,9 @@ import { tokenOfRecord } from '../looks';
 import type { View } from '../view';
 import css from './log.module.css';
 import { CHUNK, chunkOf, shownRecords } from './rows';
+
+const FOUND_PAGE = 500;
+const FOUND_MAX = 10_000;
 
 /** The records, in words. What is not looked at is not fetched. */
 export function LogPane({ view, inputRef }: { view: View; inputRef?: Ref<HTMLInputElement> }) {
@@ -145,21 +149,14 @@ function nearest(rows: readonly number[], seq: number): number {
 
 /** The records whose words fit, as the server finds them. */
 function useFound(view: View, text: string, level: 'important' | 'all') {
-  const found = useInfiniteQuery({
-    queryKey: keys.events(view.id, { text, level, version: text ? view.story.version : 0 }),
-    queryFn: ({ pageParam }) => events(view.id, { text, level, after: pageParam, limit: 500 }),
-    initialPageParam: 0,
-    getNextPageParam: (last) => (last.next ? Number(last.next) : undefined),
+  const { found, rows, more } = usePages({
+    key: keys.events(view.id, { text, level, version: text ? view.story.version : 0 }),
+    fetch: (cursor) => events(view.id, { text, level, after: Number(cursor ?? 0), limit: FOUND_PAGE }),
+    most: FOUND_MAX,
     enabled: text !== '',
   });
-  const pages = found.data?.pages;
-  const { hasNextPage, isFetching, fetchNextPage } = found;
-  const count = useRef(0);
-  count.current = pages?.length ?? 0;
-  useEffect(() => {
-    if (text && hasNextPage && !isFetching && count.current < 20) void fetchNextPage();
-  }, [text, hasNextPage, isFetching, fetchNextPage]);
-  const seqs = useMemo(() => new Set(pages?.flatMap((page) => page.items.map((one) => one.seq))), [pages]);
+  useEffect(more, [more]);
+  const seqs = useMemo(() => new Set(rows.map((one) => one.seq)), [rows]);
   return { seqs, error: found.error };
 }
 

@@ -13,7 +13,7 @@ export function useExplanation(view: Pick<View, 'id' | 'live' | 'seq'>, version:
   return useQuery({
     queryKey: keys.explain(view.id, view.live ? version : -seq),
     queryFn: async () => (view.live ? (await explain(view.id)).explanation : await explainAt(view.id, seq)),
-    enabled: seq > 0,
+    enabled: seq > 0 && view.id !== '',
     placeholderData: (was) => was,
   });
 }
@@ -41,8 +41,7 @@ export function ExplainTab({ view }: { view: View }) {
 }
 
 function operandOf(operand: Operand): { name: string; value: Json } {
-  const name = String(operand.name ?? operand.path ?? operand.expression ?? Object.keys(operand)[0] ?? '');
-  return { name, value: (operand.value ?? operand[name] ?? null) as Json };
+  return { name: String(operand.text), value: operand.value ?? null };
 }
 
 function WaitBox({ view, one }: { view: View; one: WaitingTold }) {

@@ -1,34 +1,27 @@
-import { useQuery } from '@tanstack/react-query';
 import { type KeyboardEvent, type PointerEvent, useEffect, useMemo, useRef, useState } from 'react';
-import { iterationMap } from '../../../api/calls';
-import { keys } from '../../../api/keys';
 import { Button, duration, ErrorBox, number, Skeleton } from '../../../kit';
 import { useTheme } from '../../../kit/theme';
 import type { View } from '../view';
-import { cellsOf, nextIn, STATES, TOKENS, tallyOf, unpacked } from './maps';
+import {
+  type Cells,
+  cellAt,
+  cellBeside,
+  cellsOf,
+  type Grid,
+  gridOf,
+  nextIn,
+  STATES,
+  TOKENS,
+  tallyOf,
+} from './maps';
 import css from './side.module.css';
+import { useTurns } from './useTurns';
 
 const GAP = 1;
-const HEIGHT = 220;
 
-/** How large a cell can be for all of them to fit. */
-export function cellSize(width: number, count: number): number {
-  for (const size of [14, 12, 10, 8, 6, 5, 4, 3]) {
-    if (Math.ceil(count / Math.max(1, Math.floor(width / size))) * size <= HEIGHT) return size;
-  }
-  return 3;
-}
-
-/** All iterations of a loop: a cell each, in the order of their indices. */
+/** All iterations of a loop: a cell each, in the order of their indices; of a nested one, outer ones line by line. */
 export function LoopMap({ view, run, chosen }: { view: View; run: number; chosen?: number }) {
-  const bar = view.story.barOf(run);
-  const version = bar?.last || view.story.version;
-  const found = useQuery({
-    queryKey: keys.map(view.id, run, version),
-    queryFn: () => iterationMap(view.id, run),
-    placeholderData: (was) => was,
-  });
-  const turns = useMemo(() => (found.data ? unpacked(found.data) : null), [found.data]);
+  const { found, turns } = useTurns(view.id, run, view.story.barOf(run)?.last ?? 0);
   const cells = useMemo(() => (turns ? cellsOf(turns, view.seq) : null), [turns, view.seq]);
   const tally = useMemo(() => (turns ? tallyOf(turns, view.seq) : null), [turns, view.seq]);
   const box = useRef<HTMLDivElement>(null);
@@ -41,38 +34,14 @@ export function LoopMap({ view, run, chosen }: { view: View; run: number; chosen
     watch.observe(box.current);
     return () => watch.disconnect();
   }, []);
-  const size = cells ? cellSize(width, cells.state.length) : 10;
-  const across = Math.max(1, Math.floor(width / size));
-  const rows = cells ? Math.ceil(cells.state.length / across) : 0;
+  const count = cells?.state.length ?? 0;
+  const rows = cells?.each === 1 ? turns?.rows : undefined;
+  const grid = useMemo(() => gridOf(count, rows ?? [], width), [count, rows, width]);
   // biome-ignore lint/correctness/useExhaustiveDependencies: the colours are those of the theme
   useEffect(() => {
-    const pen = canvas.current?.getContext('2d');
-    if (!pen || !canvas.current || !cells) return;
-    const ratio = devicePixelRatio || 1;
-    canvas.current.width = Math.round(across * size * ratio);
-    canvas.current.height = Math.round(Math.max(1, rows) * size * ratio);
-    pen.scale(ratio, ratio);
-    const style = getComputedStyle(document.documentElement);
-    const ink = TOKENS.map((token) => style.getPropertyValue(`--${token}`).trim());
-    const line = style.getPropertyValue('--line').trim();
-    cells.state.forEach((state, n) => {
-      pen.globalAlpha = state === 2 || state === 3 ? 0.45 + 0.55 * (cells.shade[n] ?? 0) : 1;
-      pen.fillStyle = state === 0 ? line : (ink[state] ?? line);
-      pen.fillRect((n % across) * size, Math.floor(n / across) * size, size - GAP, size - GAP);
-    });
-    pen.globalAlpha = 1;
-    if (chosen !== undefined) {
-      const cell = Math.floor(chosen / cells.each);
-      pen.strokeStyle = style.getPropertyValue('--text').trim();
-      pen.lineWidth = 2;
-      pen.strokeRect(
-        (cell % across) * size + 0.5,
-        Math.floor(cell / across) * size + 0.5,
-        size - 2,
-        size - 2,
-      );
-    }
-  }, [cells, across, rows, size, chosen, theme]);
+    const at = chosen === undefined || !cells ? -1 : Math.floor(chosen / cells.each);
+    if (canvas.current && cells) paint(canvas.current, grid, cells, at);
+  }, [cells, grid, chosen, theme]);
   if (found.isPending) return <Skeleton lines={3} />;
   if (found.isError) return <ErrorBox error={found.error} />;
   if (!turns || !cells || !tally) return null;
@@ -81,18 +50,16 @@ export function LoopMap({ view, run, chosen }: { view: View; run: number; chosen
   };
   const click = (event: PointerEvent<HTMLCanvasElement>) => {
     const area = event.currentTarget.getBoundingClientRect();
-    const [x, y] = [
-      Math.floor((event.clientX - area.left) / size),
-      Math.floor((event.clientY - area.top) / size),
-    ];
-    if (x < across) pick((y * across + x) * cells.each);
+    const column = Math.floor((event.clientX - area.left - grid.indent) / grid.size);
+    const cell = cellAt(grid, column, Math.floor((event.clientY - area.top) / grid.size));
+    pick(cell * cells.each);
   };
   const press = (event: KeyboardEvent) => {
-    const by = { ArrowLeft: -1, ArrowRight: 1, ArrowUp: -across, ArrowDown: across }[event.key];
-    if (by === undefined) return;
+    if (!event.key.startsWith('Arrow')) return;
     event.preventDefault();
     event.stopPropagation();
-    pick(Math.max(0, Math.min(turns.count - 1, (chosen ?? -1) + by * cells.each)));
+    const from = chosen === undefined ? -1 : Math.floor(chosen / cells.each);
+    pick(cellBeside(grid, from, event.key) * cells.each);
   };
   const words = STATES.map((state, n) => `${number(tally.counts[n] ?? 0)} ${state.replace('_', ' ')}`)
     .filter((word) => !word.startsWith('0 '))
@@ -102,11 +69,12 @@ export function LoopMap({ view, run, chosen }: { view: View; run: number; chosen
       <p data-testid="loop">
         {words}
         {tally.p50 !== null ? ` · p50 ${duration(tally.p50)} · p95 ${duration(tally.p95 ?? 0)}` : ''}
+        {cells.each > 1 ? ` · a cell is ${number(cells.each)} iterations` : ''}
       </p>
       <canvas
         ref={canvas}
         className={css.map}
-        style={{ width: across * size, height: Math.max(1, rows) * size }}
+        style={{ width: grid.width, height: Math.max(1, grid.lines) * grid.size }}
         tabIndex={0}
         role="img"
         aria-label={`${number(turns.count)} iterations: ${words}; arrow keys move`}
@@ -120,4 +88,37 @@ export function LoopMap({ view, run, chosen }: { view: View; run: number; chosen
       ) : null}
     </div>
   );
+}
+
+function paint(canvas: HTMLCanvasElement, grid: Grid, cells: Cells, chosen: number): void {
+  const pen = canvas.getContext('2d');
+  if (!pen) return;
+  const { size, indent } = grid;
+  const ratio = devicePixelRatio || 1;
+  canvas.width = Math.round(grid.width * ratio);
+  canvas.height = Math.round(Math.max(1, grid.lines) * size * ratio);
+  pen.scale(ratio, ratio);
+  const style = getComputedStyle(document.documentElement);
+  const ink = TOKENS.map((token) => style.getPropertyValue(`--${token}`).trim());
+  const line = style.getPropertyValue('--line').trim();
+  cells.state.forEach((state, n) => {
+    pen.globalAlpha = state === 2 || state === 3 ? 0.45 + 0.55 * (cells.shade[n] ?? 0) : 1;
+    pen.fillStyle = state === 0 ? line : (ink[state] ?? line);
+    pen.fillRect(indent + grid.column[n]! * size, grid.line[n]! * size, size - GAP, size - GAP);
+  });
+  pen.globalAlpha = 1;
+  if (indent && size >= 8) {
+    pen.fillStyle = style.getPropertyValue('--muted').trim();
+    pen.font = `${Math.min(11, size)}px monospace`;
+    pen.textBaseline = 'top';
+    grid.begins.forEach((at, n) => {
+      pen.fillText(String(n), 0, at * size + 1);
+    });
+  }
+  if (chosen >= 0 && chosen < grid.line.length) {
+    pen.strokeStyle = style.getPropertyValue('--text').trim();
+    pen.lineWidth = 2;
+    const [x, y] = [indent + grid.column[chosen]! * size, grid.line[chosen]! * size];
+    pen.strokeRect(x + 0.5, y + 0.5, size - 2, size - 2);
+  }
 }

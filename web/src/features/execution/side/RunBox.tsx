@@ -3,7 +3,7 @@ import { Link } from '@tanstack/react-router';
 import { run as fetchRun } from '../../../api/calls';
 import { keys } from '../../../api/keys';
 import type { AttemptTold } from '../../../api/shapes';
-import { Duration, duration, ErrorBox, Skeleton, State, shortId, Time, Value } from '../../../kit';
+import { Button, Duration, duration, ErrorBox, Skeleton, State, shortId, Time, Value } from '../../../kit';
 import type { View } from '../view';
 import css from './side.module.css';
 
@@ -31,7 +31,7 @@ export function RunBox({ view, run }: { view: View; run: number }) {
         <Time at={told.started} /> · records {told.first} to {told.last ?? '…'}
         {told.worker ? ` · ${told.worker}` : ''}
         {told.deliveries > 1 ? ` · delivered ${told.deliveries} ×` : ''}
-        {told.actor ? ` · decided by ${told.actor}` : ''}
+        {told.actor ? ` · decided by ${told.actor}` : told.administrative ? ' · decided by a person' : ''}
       </p>
       {told.failure ? (
         <p className={`${css.failure} data`}>
@@ -43,7 +43,15 @@ export function RunBox({ view, run }: { view: View; run: number }) {
           child{' '}
           <Link to="/e/$id" params={{ id: told.child }}>
             {shortId(told.child)}
-          </Link>
+          </Link>{' '}
+          <Button
+            onClick={() => {
+              const next = `${told.n}/${told.child}`;
+              view.go({ child: view.search.child === next ? undefined : next });
+            }}
+          >
+            {view.child?.id === told.child ? 'Close it in the graph' : 'Show it in the graph'}
+          </Button>
         </p>
       ) : null}
       {told.attempts.length ? (

@@ -152,7 +152,14 @@ function Runs({ view, step }: { view: View; step: string }) {
   if (found.isPending) return <Skeleton lines={4} />;
   if (found.isError) return <ErrorBox error={found.error} retry={() => void found.refetch()} />;
   const rows = found.data.items.filter((row) => row.first <= view.seq);
-  if (!rows.length) return <p className="muted">It has not run yet.</p>;
+  if (!rows.length) {
+    const isBefore = (view.story.before(step)?.started ?? 0) > 0;
+    return (
+      <p className="muted">
+        {isBefore ? 'It ran in the past that was taken over; the origin has it.' : 'It has not run yet.'}
+      </p>
+    );
+  }
   return (
     <div className={css.table}>
       <VirtualTable

@@ -4,6 +4,7 @@ import { TABS, type TabName } from '../search';
 import type { View } from '../view';
 import { CtxTab } from './CtxTab';
 import { ExplainTab } from './ExplainTab';
+import { FamilyTab } from './FamilyTab';
 import { IoTab } from './IoTab';
 import { LogsTab } from './LogsTab';
 import { SelectionTab } from './SelectionTab';
@@ -16,6 +17,7 @@ const LABELS: Record<TabName, string> = {
   ctx: 'ctx',
   io: 'In/Out',
   logs: 'Logs',
+  family: 'Family',
   source: 'YAML',
 };
 
@@ -25,6 +27,7 @@ const CONTENT: Record<TabName, (view: View) => ReactNode> = {
   ctx: (view) => <CtxTab view={view} />,
   io: (view) => <IoTab view={view} />,
   logs: (view) => <LogsTab view={view} />,
+  family: (view) => <FamilyTab view={view} />,
   source: (view) => <SourceTab view={view} />,
 };
 

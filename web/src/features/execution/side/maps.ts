@@ -9,6 +9,8 @@ export interface Turns {
   shade: Uint16Array;
   first: Uint32Array;
   last: Uint32Array;
+  /** Of a nested loop: how many iterations each of the outer ones has. */
+  rows: readonly number[];
 }
 
 export const STATES = ['to_go', 'in_flight', 'ok', 'failed', 'cancelled'] as const;
@@ -30,6 +32,7 @@ export function unpacked(map: IterationMap): Turns {
     shade: new Uint16Array(bytes(map.ms)),
     first: new Uint32Array(bytes(map.first)),
     last: new Uint32Array(bytes(map.last)),
+    rows: map.rows ?? [],
   };
 }
 
@@ -70,6 +73,80 @@ export function cellsOf(turns: Turns, seq: number): Cells {
     shade[cell] = Math.max(shade[cell] ?? 0, (turns.shade[n] ?? 0) / most);
   }
   return { each, state, shade };
+}
+
+/** Where the cells stand: how large one is, and for each the column and the line. */
+export interface Grid {
+  size: number;
+  /** Room on the left for the numbers of the outer iterations. */
+  indent: number;
+  width: number;
+  lines: number;
+  column: Int32Array;
+  line: Int32Array;
+  /** The line on which each outer iteration begins. */
+  begins: number[];
+}
+
+const SIZES = [14, 12, 10, 8, 6, 5, 4, 3];
+const HIGHEST = 220;
+const INDENT = 36;
+
+/** Lay cells out: in the order of their indices, an outer iteration on lines of its own; as large as fits. */
+export function gridOf(count: number, rows: readonly number[], width: number): Grid {
+  const isNested = rows.length > 0 && rows.reduce((sum, one) => sum + one, 0) === count;
+  const parts = isNested ? rows : [count];
+  const indent = isNested ? INDENT : 0;
+  const linesOf = (across: number) =>
+    parts.reduce((sum, part) => sum + Math.max(1, Math.ceil(part / across)), 0);
+  const acrossOf = (size: number) => Math.max(1, Math.floor((width - indent) / size));
+  const size = SIZES.find((one) => linesOf(acrossOf(one)) * one <= HIGHEST) ?? SIZES.at(-1)!;
+  const across = acrossOf(size);
+  const grid: Grid = {
+    size,
+    indent,
+    width: indent + across * size,
+    lines: linesOf(across),
+    column: new Int32Array(count),
+    line: new Int32Array(count),
+    begins: [],
+  };
+  let [n, line] = [0, 0];
+  for (const part of parts) {
+    grid.begins.push(line);
+    for (let k = 0; k < part; k++, n++) {
+      grid.column[n] = k % across;
+      grid.line[n] = line + Math.floor(k / across);
+    }
+    line += Math.max(1, Math.ceil(part / across));
+  }
+  return grid;
+}
+
+/** The cell at a column and a line; -1 where there is none. */
+export function cellAt(grid: Grid, column: number, line: number): number {
+  let [low, high] = [0, grid.line.length];
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    const at = grid.line[middle]!;
+    if (at < line || (at === line && grid.column[middle]! < column)) low = middle + 1;
+    else high = middle;
+  }
+  return grid.line[low] === line && grid.column[low] === column ? low : -1;
+}
+
+/** The cell that an arrow key leads to; the same where there is none. */
+export function cellBeside(grid: Grid, cell: number, key: string): number {
+  const last = grid.line.length - 1;
+  if (cell < 0) return Math.min(0, last);
+  if (key === 'ArrowLeft') return Math.max(0, cell - 1);
+  if (key === 'ArrowRight') return Math.min(last, cell + 1);
+  const line = grid.line[cell]! + (key === 'ArrowDown' ? 1 : -1);
+  for (let column = grid.column[cell]!; column >= 0; column--) {
+    const found = cellAt(grid, column, line);
+    if (found >= 0) return found;
+  }
+  return cell;
 }
 
 export interface Tally {

@@ -1,47 +1,48 @@
+import { Maximize, ZoomIn, ZoomOut } from 'lucide-react';
 import { type PointerEvent, useEffect, useMemo, useRef, useState } from 'react';
-import { duration, millis, type Token } from '../../../kit';
+import { duration, IconButton, millis } from '../../../kit';
 import { useTheme } from '../../../kit/theme';
 import { FoldedTime } from '../../../story/play';
-import { TOKEN_OF_BAR } from '../looks';
 import type { View } from '../view';
-import { barAt, type Lane, lanesOf, spanOf } from './lanes';
+import { LANE, paint } from './drawing';
+import { barAt, type Lane, lanesOf, lanesWith, spanOf } from './lanes';
+import { ALL, readSpan, shifted, type Window, without, writeSpan, zoomed } from './span';
 import css from './timeline.module.css';
 
-const LANE = 24;
 const NAMES = 120;
+/** A press that moves less than this is a click. */
+const STILL = 4;
 
-function colours(): Record<Token | 'line' | 'raised' | 'text' | 'muted' | 'ground', string> {
-  const style = getComputedStyle(document.documentElement);
-  const names = [
-    'idle',
-    'running',
-    'waiting',
-    'done',
-    'partial',
-    'failed',
-    'stuck',
-    'line',
-    'raised',
-    'text',
-    'muted',
-    'ground',
-  ];
-  return Object.fromEntries(
-    names.map((name) => [name, style.getPropertyValue(`--${name}`).trim()]),
-  ) as ReturnType<typeof colours>;
+/** What is shown of the scale, as the address says; and how to change that. */
+function useWindow(view: View, scale: FoldedTime) {
+  const said = view.search.x;
+  const shown = useMemo<Window>(() => {
+    const span = readSpan(said);
+    if (!span) return ALL;
+    const [from, to] = [scale.at(scale.start + span.from), scale.at(scale.start + span.to)];
+    return to > from ? { from, to } : ALL;
+  }, [said, scale]);
+  const show = (next: Window | null) => {
+    const isAll = !next || (next.from <= 0 && next.to >= 1);
+    const [from, to] = next ? [scale.time(next.from), scale.time(next.to)] : [0, 0];
+    view.go({ x: isAll ? undefined : writeSpan({ from: from - scale.start, to: to - scale.start }) }, true);
+  };
+  return { shown, show };
 }
 
-/** When every run began and ended. */
+/** When every run began and ended. The wheel narrows, a drag chooses a stretch. */
 export function TimelinePane({ view }: { view: View }) {
-  const { story, edition, seq, step, sel } = view;
+  const { story, edition, seq, step, sel, child } = view;
   const box = useRef<HTMLDivElement>(null);
   const canvas = useRef<HTMLCanvasElement>(null);
   const [width, setWidth] = useState(0);
+  const [brush, setBrush] = useState<Window | null>(null);
   const theme = useTheme();
   // biome-ignore lint/correctness/useExhaustiveDependencies: the story changes by its edition
-  const lanes = useMemo(() => lanesOf(story, seq), [story, edition, seq]);
+  const lanes = useMemo(() => lanesWith(lanesOf(story, seq), child), [story, edition, seq, child]);
   // biome-ignore lint/correctness/useExhaustiveDependencies: see above
   const scale = useMemo(() => new FoldedTime(story.at, story.timeOf(story.version)), [story, edition]);
+  const { shown, show } = useWindow(view, scale);
   useEffect(() => {
     if (!box.current) return;
     const watch = new ResizeObserver(([entry]) => setWidth(entry?.contentRect.width ?? 0));
@@ -49,72 +50,101 @@ export function TimelinePane({ view }: { view: View }) {
     return () => watch.disconnect();
   }, []);
   const room = Math.max(40, width - NAMES - 24);
-  const height = lanes.length * LANE;
+  const height = Math.max(1, lanes.length * LANE);
   // biome-ignore lint/correctness/useExhaustiveDependencies: the colours are those of the theme
   useEffect(() => {
-    const pen = canvas.current?.getContext('2d');
-    if (!pen || !canvas.current || !width) return;
-    const ratio = devicePixelRatio || 1;
-    canvas.current.width = Math.round(room * ratio);
-    canvas.current.height = Math.round(Math.max(1, height) * ratio);
-    pen.scale(ratio, ratio);
-    const ink = colours();
-    pen.clearRect(0, 0, room, height);
-    for (const fold of scale.folds) {
-      pen.fillStyle = ink.line;
-      for (let x = scale.at(fold.from) * room; x < scale.at(fold.to) * room; x += 4)
-        pen.fillRect(x, 0, 1, height);
-    }
-    lanes.forEach((lane, n) => {
-      const y = n * LANE;
-      pen.fillStyle = ink.raised;
-      pen.fillRect(0, y + 5, room, LANE - 10);
-      for (const bar of lane.bars) {
-        const span = spanOf(story, bar, seq, scale);
-        const isChosen = sel?.kind === 'run' && sel.run === bar.run;
-        const colour = ink[span.isOpen ? 'running' : (TOKEN_OF_BAR[bar.state] ?? 'idle')];
-        pen.fillStyle = colour;
-        pen.globalAlpha = lane.bars.length > 4 && !isChosen ? 0.6 : 1;
-        pen.fillRect(span.from * room, y + 5, Math.max(2, (span.to - span.from) * room), LANE - 10);
-        pen.globalAlpha = 1;
-        if (isChosen) {
-          pen.strokeStyle = ink.text;
-          pen.strokeRect(span.from * room, y + 4, Math.max(3, (span.to - span.from) * room), LANE - 8);
-        }
-      }
-    });
-    const now = scale.at(story.timeOf(seq)) * room;
-    pen.fillStyle = ink.text;
-    pen.fillRect(Math.min(room - 1, now), 0, 1, height);
-  }, [lanes, width, room, height, seq, scale, story, sel, theme]);
+    if (!canvas.current || !width) return;
+    const chosen = sel?.kind === 'run' ? sel.run : null;
+    const now = scale.at(story.timeOf(seq));
+    paint(canvas.current, { lanes, scale, window: shown, room, height, chosen, now, brush });
+  }, [lanes, width, room, height, seq, scale, shown, brush, story, sel, theme]);
+
+  const wheel = useRef<(event: WheelEvent) => void>(undefined);
+  wheel.current = (event) => {
+    event.preventDefault();
+    const area = canvas.current!.getBoundingClientRect();
+    const share = (event.clientX - area.left) / area.width;
+    if (Math.abs(event.deltaX) > Math.abs(event.deltaY)) {
+      show(shifted(shown, (event.deltaX / room) * (shown.to - shown.from)));
+    } else show(zoomed(shown, share, 1.0018 ** event.deltaY));
+  };
+  useEffect(() => {
+    const element = canvas.current;
+    const hear = (event: WheelEvent) => wheel.current?.(event);
+    element?.addEventListener('wheel', hear, { passive: false }); // React's own cannot keep the page from scrolling
+    return () => element?.removeEventListener('wheel', hear);
+  }, []);
+
+  const pressedAt = useRef<number | null>(null);
+  const shareOf = (event: PointerEvent<HTMLCanvasElement>) => {
+    const area = event.currentTarget.getBoundingClientRect();
+    return Math.max(0, Math.min(1, (event.clientX - area.left) / area.width));
+  };
+  const press = (event: PointerEvent<HTMLCanvasElement>) => {
+    event.currentTarget.setPointerCapture(event.pointerId);
+    pressedAt.current = shareOf(event);
+  };
+  const drag = (event: PointerEvent<HTMLCanvasElement>) => {
+    if (pressedAt.current === null) return;
+    const [from, to] = [pressedAt.current, shareOf(event)];
+    if (brush || Math.abs(to - from) * room > STILL)
+      setBrush({ from: Math.min(from, to), to: Math.max(from, to) });
+  };
+  const release = (event: PointerEvent<HTMLCanvasElement>) => {
+    if (pressedAt.current === null) return;
+    pressedAt.current = null;
+    setBrush(null);
+    if (!brush) pick(event);
+    else show({ from: without(shown, brush.from), to: without(shown, brush.to) });
+  };
   const pick = (event: PointerEvent<HTMLCanvasElement>) => {
     const area = event.currentTarget.getBoundingClientRect();
     const lane = lanes[Math.floor((event.clientY - area.top) / LANE)];
     if (!lane) return;
-    const share = (event.clientX - area.left) / area.width;
-    const bar = barAt(spansOf(view, lane, scale), share, 3 / room);
-    view.select(bar ? { kind: 'run', run: bar.run } : { kind: 'step', step: lane.step });
+    const share = without(shown, shareOf(event));
+    const spans = lane.bars.map((bar) => spanOf(lane.story, bar, lane.seq, scale));
+    choose(lane, barAt(spans, share, (3 / room) * (shown.to - shown.from))?.run);
+  };
+  const choose = (lane: Lane, run?: number) => {
+    if (lane.isWithin) view.visitChild(lane.step);
+    else view.select(run ? { kind: 'run', run } : { kind: 'step', step: lane.step });
   };
   const total = story.version ? story.timeOf(seq) - story.timeOf(1) : 0;
+  const isAll = shown === ALL;
   return (
     <section className={css.pane} aria-label="Timeline" data-pane="timeline">
       <div className={css.bar}>
         <h3>Timeline</h3>
-        <span className="muted" aria-live="off">
+        <span className="muted cut grow">
           {story.version ? `${millis(story.timeOf(1))} + ${duration(total)}` : ''}
           {scale.folds.length ? ` · ${scale.folds.length} idle folded` : ''}
+          {isAll ? '' : ` · ${duration(scale.time(shown.to) - scale.time(shown.from))} shown`}
         </span>
+        <IconButton label="A shorter time" onClick={() => show(zoomed(shown, 0.5, 0.5))}>
+          <ZoomIn size={14} />
+        </IconButton>
+        <IconButton
+          label="A longer time"
+          why={isAll ? 'all of it is shown' : null}
+          onClick={() => show(zoomed(shown, 0.5, 2))}
+        >
+          <ZoomOut size={14} />
+        </IconButton>
+        <IconButton label="All of the time" why={isAll ? 'it is shown' : null} onClick={() => show(null)}>
+          <Maximize size={14} />
+        </IconButton>
       </div>
       <div className={css.scroll} ref={box}>
-        <div className={css.lanes} style={{ height: Math.max(1, height) }}>
+        <div className={css.lanes} style={{ height }}>
           <ul style={{ width: NAMES }}>
             {lanes.map((lane) => (
-              <li key={lane.step} style={{ height: LANE }}>
+              <li key={`${lane.isWithin} ${lane.step}`} style={{ height: LANE }}>
                 <button
                   type="button"
                   className="cut data"
-                  data-selected={lane.step === step || undefined}
-                  onClick={() => view.select({ kind: 'step', step: lane.step })}
+                  data-selected={(!lane.isWithin && lane.step === step) || undefined}
+                  data-within={lane.isWithin || undefined}
+                  onClick={() => choose(lane)}
                   title={`${lane.step}: ${lane.bars.length} runs`}
                 >
                   {lane.step}
@@ -124,8 +154,14 @@ export function TimelinePane({ view }: { view: View }) {
           </ul>
           <canvas
             ref={canvas}
-            style={{ width: room, height: Math.max(1, height) }}
-            onPointerDown={pick}
+            style={{ width: room, height }}
+            onPointerDown={press}
+            onPointerMove={drag}
+            onPointerUp={release}
+            onPointerCancel={() => {
+              pressedAt.current = null;
+              setBrush(null);
+            }}
             role="img"
             aria-label={`${lanes.length} steps with ${story.bars.length} runs; the log and the table of steps say the same`}
           />
@@ -133,8 +169,4 @@ export function TimelinePane({ view }: { view: View }) {
       </div>
     </section>
   );
-}
-
-function spansOf(view: View, lane: Lane, scale: FoldedTime) {
-  return lane.bars.map((bar) => spanOf(view.story, bar, view.seq, scale));
 }

@@ -1,22 +1,35 @@
 /** The timeline: a lane per step, a bar per run, idle stretches folded. */
 import type { FoldedTime } from '../../../story/play';
 import type { Bar, StoryStore } from '../../../story/store';
+import type { Child } from '../child';
 
 export interface Lane {
   step: string;
   bars: Bar[];
+  /** Whose runs these are: of the execution, or of the child that is shown inside it. */
+  story: StoryStore;
+  seq: number;
+  isWithin: boolean;
 }
 
 /** The lanes, in the order in which their steps first began, as far as a record goes. */
-export function lanesOf(story: StoryStore, seq: number): Lane[] {
+export function lanesOf(story: StoryStore, seq: number, isWithin = false): Lane[] {
   const lanes = new Map<string, Lane>();
   for (const bar of story.bars) {
     if (bar.first > seq) break;
     const lane = lanes.get(bar.step);
     if (lane) lane.bars.push(bar);
-    else lanes.set(bar.step, { step: bar.step, bars: [bar] });
+    else lanes.set(bar.step, { step: bar.step, bars: [bar], story, seq, isWithin });
   }
   return [...lanes.values()];
+}
+
+/** The lanes of an execution, with those of a child below the step that started it. */
+export function lanesWith(own: Lane[], child: Pick<Child, 'step' | 'story' | 'seq'> | null): Lane[] {
+  if (!child) return own;
+  const at = own.findIndex((lane) => lane.step === child.step);
+  if (at < 0) return own;
+  return [...own.slice(0, at + 1), ...lanesOf(child.story, child.seq, true), ...own.slice(at + 1)];
 }
 
 export interface Span {

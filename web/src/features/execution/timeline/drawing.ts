@@ -1,0 +1,97 @@
+/** The bars of the timeline, on a canvas: ten thousand of them in a few milliseconds. */
+import type { Token } from '../../../kit';
+import type { FoldedTime } from '../../../story/play';
+import { TOKEN_OF_BAR } from '../looks';
+import { type Lane, spanOf } from './lanes';
+import { type Window, within } from './span';
+
+export const LANE = 24;
+const EDGE = 5;
+/** More runs than this in a lane lie over each other: they are drawn lightly, so that many look dense. */
+const DENSE = 4;
+const INKS = [
+  'idle',
+  'running',
+  'waiting',
+  'done',
+  'partial',
+  'failed',
+  'stuck',
+  'line',
+  'raised',
+  'text',
+] as const;
+type Ink = Record<Token | (typeof INKS)[number], string>;
+
+function inks(): Ink {
+  const style = getComputedStyle(document.documentElement);
+  return Object.fromEntries(INKS.map((name) => [name, style.getPropertyValue(`--${name}`).trim()])) as Ink;
+}
+
+export interface Painting {
+  lanes: readonly Lane[];
+  scale: FoldedTime;
+  window: Window;
+  room: number;
+  height: number;
+  /** The run that is selected. */
+  chosen: number | null;
+  /** Where the moment that is shown is, as a share of all. */
+  now: number;
+  /** The stretch that somebody is choosing, as a share of what is shown. */
+  brush: Window | null;
+}
+
+export function paint(canvas: HTMLCanvasElement, picture: Painting): void {
+  const pen = canvas.getContext('2d');
+  if (!pen) return;
+  const { room, height, window, scale, brush } = picture;
+  const ratio = devicePixelRatio || 1;
+  canvas.width = Math.round(room * ratio);
+  canvas.height = Math.round(height * ratio);
+  pen.scale(ratio, ratio);
+  const ink = inks();
+  const x = (share: number) => within(window, share) * room;
+  pen.fillStyle = ink.line;
+  for (const fold of scale.folds) {
+    const end = Math.min(room, x(scale.at(fold.to)));
+    for (let at = Math.max(0, x(scale.at(fold.from))); at < end; at += 4) pen.fillRect(at, 0, 1, height);
+  }
+  for (const [n, lane] of picture.lanes.entries()) paintLane(pen, ink, picture, lane, n * LANE);
+  pen.fillStyle = ink.text;
+  const now = x(picture.now);
+  if (now >= 0 && now <= room + 1) pen.fillRect(Math.min(room - 1, now), 0, 1, height);
+  if (brush) {
+    pen.globalAlpha = 0.2;
+    pen.fillRect(brush.from * room, 0, (brush.to - brush.from) * room, height);
+    pen.globalAlpha = 1;
+  }
+}
+
+function paintLane(
+  pen: CanvasRenderingContext2D,
+  ink: Ink,
+  picture: Painting,
+  lane: Lane,
+  top: number,
+): void {
+  const { room, window, scale, chosen } = picture;
+  pen.fillStyle = ink.raised;
+  pen.fillRect(0, top + EDGE, room, LANE - 2 * EDGE);
+  for (const bar of lane.bars) {
+    const span = spanOf(lane.story, bar, lane.seq, scale);
+    const from = within(window, span.from) * room;
+    const to = within(window, span.to) * room;
+    if (to < -2 || from > room) continue;
+    const [left, width] = [Math.max(-2, from), Math.min(room + 2, to) - Math.max(-2, from)];
+    const isChosen = !lane.isWithin && chosen === bar.run;
+    pen.fillStyle = ink[span.isOpen ? 'running' : (TOKEN_OF_BAR[bar.state] ?? 'idle')];
+    pen.globalAlpha = lane.bars.length > DENSE && !isChosen ? 0.6 : 1;
+    pen.fillRect(left, top + EDGE, Math.max(2, width), LANE - 2 * EDGE);
+    pen.globalAlpha = 1;
+    if (isChosen) {
+      pen.strokeStyle = ink.text;
+      pen.strokeRect(left, top + EDGE - 1, Math.max(3, width), LANE - 2 * EDGE + 2);
+    }
+  }
+}
