@@ -66,9 +66,11 @@ _SECTIONS = MappingProxyType(
             "cancel": "Stop an execution.",
             "override": "Decide the outcome of a step.",
             "retry": "Have a step that is an incident run once more.",
+            "group": "Change a live group: add to it, close, cancel or complete it.",
             "rerun": "Run again from a step, as a new execution.",
             "fork": "Begin a new execution with the past of another one.",
             "migrate-execution": "Let a live execution go on with another version of its playbook.",
+            "bulk": "Cancel, pause, resume or rerun many executions at once.",
         },
         "Look back, and tidy up": {
             "verify": "Prove that a log is as it was written.",
@@ -124,6 +126,7 @@ _PLACES = MappingProxyType(
                 "fork",
             )
         },
+        "group": ("live_group", "command"),
         "migrate-execution": ("migrate_execution", "command"),
         "rm": ("remove", "rm"),
         "prune": ("remove", "prune"),

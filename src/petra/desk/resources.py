@@ -16,7 +16,7 @@ from petra.desk.principal import May, Principal
 from petra.desk.requests import OnResources
 from petra.engine import Engine
 from petra.engine.documents import Documents
-from petra.engine.shared import SharedResources
+from petra.engine.shared import CONFIGURED, SharedResources
 from petra.errors import UsageError
 from petra.kernel.explain import Explanation, InLine, Waiting
 from petra.kernel.permit_state import QUOTA
@@ -156,7 +156,8 @@ class Resources:
         return {"removed": name}
 
     async def _changed(self) -> None:
-        await self._engine.resources.tell()
+        await self._engine.resources.look()
+        self._engine.bus.tell(CONFIGURED)
         self._engine.turnstile.look_again()
 
 

@@ -111,6 +111,9 @@ def change_of(draft: Draft, due: float | None) -> rows.Change:
         notifications=draft.notifications,
         permits=draft.permits,
         returned=draft.returned,
+        notes=tuple([r.note for r, refused in draft.requests if r.note and not refused])
+        if draft.lines
+        else (),
         arrivals=draft.arrivals,
     )
 

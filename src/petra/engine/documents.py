@@ -10,12 +10,12 @@ from typing import Any, NamedTuple
 import msgspec
 
 from petra.clock import Clock
-from petra.engine.catalogue import ANY, StaleError
-from petra.engine.shelves import RESOURCES, SCHEDULES, TRIGGERS, Shelved, shelved
+from petra.engine.catalogue import ANY, StaleError, shelved
+from petra.engine.shelves import RESOURCES, SCHEDULES, TRIGGERS, Shelved, place_of
 from petra.playbook.documents import AnyDocument
 from petra.playbook.write import document_yaml
 from petra.store.base import Store
-from petra.store.rows import Batch, PlaybookRow
+from petra.store.rows import PlaybookRow
 
 SHELVES = {"Schedule": SCHEDULES, "Trigger": TRIGGERS, "Resource": RESOURCES}
 
@@ -64,7 +64,7 @@ class Documents:
         if current is not None and digest == row.digest:
             return AppliedDocument(document, current, unchanged=True)
         row = msgspec.structs.replace(row, replaces=replaces)
-        if (await self._store.commit(Batch(playbooks=(row,)))).stale:
+        if not await shelved(self._store, row):
             raise StaleError(f"'{document.name}' has changed meanwhile")
         return AppliedDocument(document, row, unchanged=False)
 
@@ -78,7 +78,7 @@ class Documents:
         return await self._store.playbook_versions(place.path, limit=limit, namespace=place.shelf)
 
     def _place(self, name: str, namespace: str) -> Shelved:
-        return shelved(name, namespace, SHELVES[self._kind])
+        return place_of(name, namespace, SHELVES[self._kind])
 
 
 def _row(document: AnyDocument, applied: float, place: Shelved) -> PlaybookRow:

@@ -38,6 +38,7 @@ from petra.engine.decider import Decider
 from petra.engine.dispatch import Dispatcher
 from petra.engine.feed import Feed
 from petra.engine.giving import Giving, SecretKeeper
+from petra.engine.guests import Guests
 from petra.engine.handover import Handover
 from petra.engine.inbox import Inbox
 from petra.engine.keychains import Keychains
@@ -62,6 +63,7 @@ from petra.engine.shards import MOVED, Shards
 from petra.engine.shared import CONFIGURED, SharedResources
 from petra.engine.shelf import Porter
 from petra.engine.standing import PERMITS
+from petra.engine.store_clock import by_store
 from petra.engine.submissions import (
     CallerMake,
     Make,
@@ -84,6 +86,8 @@ from petra.own_labels import KEEPS
 from petra.playbook import Playbook
 from petra.playbook.keeper import keeper
 from petra.store.base import Store
+from petra.store.bus import Bus
+from petra.store.trail import under_way
 
 _log = logging.getLogger(__name__)
 
@@ -110,26 +114,28 @@ class Engine:
         scope: Scope | None = None,
         secrets: SecretKeeper | None = None,
         notifying: Notifying | None = None,
+        bus: Bus | None = None,
     ) -> None:
         """Make an engine; without ``objects`` a value that is too large for an event is an error of kind limit.
 
         With a ``scope`` it goes on with the executions in that, and leaves the others as they are.
-
         ``handed_back`` says that the last one closed in order, so that no delivery was lost. An engine with
         a ``holder``, a name that no other one has, shares the store with others. ``secrets`` has what workers may ask for.
+        Without a ``bus`` hints go through the store.
         """
         self._handed_back, self.scope, self.store = handed_back, scope or Scope(), store
-        self.clock: Clock = clock or SystemClock()
+        self.bus = bus if bus is not None else store.bus
+        self.clock = by_store(clock or SystemClock(), store, shared=bool(holder))
         self.life = Life(self.clock, self._stopped)
-        self.shards = Shards(store, self.clock, holder, lease_s=shard_lease_s)
+        self.shards = Shards(store, self.clock, holder, bus=self.bus, lease_s=shard_lease_s)
         self.cache = Cache(store, owns=self.shards.owns)
         self._inbox, self._awaited = Inbox(), AwaitedAnswers()
         backlog = Backlog(store, self.shards, self.scope)
         self.custody = Custody(self.clock, self._inbox, backlog, lease_s, self.shards.take_over_s)
         reports = ReportIntake(self.custody, self._inbox)
+        self._guests = Guests(store, self.custody, self.shards, self.bus)
         self._dispatcher = Dispatcher(
-            store, self.custody, reports, cache=self.cache, clock=self.clock, shards=self.shards, life=self.life,
-            gives=secrets is not None,
+            store, self.custody, reports, cache=self.cache, clock=self.clock, shards=self.shards, life=self.life, gives=secrets is not None,
         )  # fmt: skip
         self.catalogue = Catalogue(store, self.clock)
         self.feed, self.meters = Feed(), Meters()
@@ -139,7 +145,7 @@ class Engine:
         self._conditions = Conditions(self.proofs, self.keychains, store)
         self._courier = Courier(
             store, self.cache, self.shards, self.clock, inbox=self._inbox, life=self.life,
-            conditions=self._conditions, scope=self.scope,
+            conditions=self._conditions, scope=self.scope, bus=self.bus,
         )  # fmt: skip
         self.logs, self.retries = RunLogs(logs), Retries(self.clock)
         self.objects, self._retention = objects, retention
@@ -154,12 +160,12 @@ class Engine:
         )  # fmt: skip
         committer = Committer(
             store=store, clock=self.clock, shards=self.shards, cache=self.cache, inbox=self._inbox,
-            batches=Batches(self.cache, self.shards, self.wakes, self._courier, self.clock, herald=self.notifying.herald, notes=self.triggers.notes), meters=self.meters, porter=self._porter, feed=self.feed, refusals=refusals, releaser=releaser, dispatcher=self._dispatcher,
+            batches=Batches(self.cache, self.shards, self.wakes, self._courier, self.clock, herald=self.notifying.herald, notes=self.triggers.notes), meters=self.meters, bus=self.bus, porter=self._porter, feed=self.feed, refusals=refusals, releaser=releaser, dispatcher=self._dispatcher,
         )  # fmt: skip
         self._decider = Decider(
             store=store, clock=self.clock, shards=self.shards, cache=self.cache, inbox=self._inbox,
-            courier=self._courier, feed=self.feed, life=self.life, porter=self._porter, refusals=refusals,
-            committer=committer, resources=self.resources,
+            courier=self._courier, feed=self.feed, life=self.life, porter=self._porter, refusals=refusals, committer=committer,
+            resources=self.resources,
         )  # fmt: skip
         self._recovery = Recovery(store, backlog, self.custody, self._decider, self.scope)
         self._handover = self.shards.owner = Handover(
@@ -169,7 +175,7 @@ class Engine:
         self.connections = WorkerConnections(
             life=self.life, inbox=self._inbox, custody=self.custody, reports=reports,
             dispatcher=self._dispatcher, keychains=self.keychains, feed=self.feed, logs=self.logs, retries=self.retries,
-            giving=Giving(secrets, self.custody.leases, self.cache),
+            giving=Giving(secrets, self.custody.leases, self.cache), guests=self._guests,
         )  # fmt: skip
         self.custody.found_again = self._know_again
 
@@ -178,7 +184,7 @@ class Engine:
         resources = SharedResources(self.store)
         return resources, Turnstile(
             self.store, self.clock, self.shards, courier=self._courier, resources=resources, scope=self.scope,
-            view=self.view,
+            view=self.view, bus=self.bus,
         )  # fmt: skip
 
     # Life
@@ -189,7 +195,7 @@ class Engine:
             await self._recovery.find(None, in_order=self._handed_back)
             self._handover.begun()
         else:
-            await self.store.listen(self._heard)
+            await self.bus.hear(self._heard)
             await self.shards.begin()
         await self.resources.look()
         self._deciding = self.life.errand("decide", self._decider.run())
@@ -406,8 +412,9 @@ class Engine:
             answer.cancel()
             return answered
         self.scope.add(execution)
-        self._inbox.push(Submission(execution, make, answer, command, request, program, target))
-        return await asyncio.shield(answer)
+        submission = Submission(execution, make, answer, command, request, program, target)
+        self._inbox.push(submission)
+        return await _noted(submission, answer)
 
     def check(self) -> None:
         """Raise a StoppedError if the engine closes or has stopped, with the reason."""
@@ -440,7 +447,7 @@ class Engine:
             self.triggers.swept()
             await self._dispatcher.pump()
             if self.shards.epochs is not None:
-                await self.store.listen(self._heard)
+                await self.bus.hear(self._heard)
             await self._courier.wait(SWEEP_S)
 
     async def _retain(self) -> None:
@@ -471,7 +478,7 @@ class Engine:
             self.turnstile.heard(notice)
         elif notice == CHANGED:
             self.triggers.wake()
-        else:
+        elif not self._guests.heard(notice):
             self._courier.heard(notice)
 
     def _stopped(self, why: StoppedError) -> None:
@@ -481,6 +488,17 @@ class Engine:
         self._inbox.end()
         self._awaited.fail(why)
         self.feed.close(why)
+
+
+async def _noted(request: Submission, answer: asyncio.Future[Answered]) -> Answered:
+    """Wait for an answer; what asks for it is noted with the change that carries it out."""
+    trail = under_way()
+    if trail is not None:
+        request.note = trail.entry()
+    answered = await asyncio.shield(answer)
+    if trail is not None and answered.noted:
+        trail.written = True
+    return answered
 
 
 def _admitted(make: Make) -> Make:

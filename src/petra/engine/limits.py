@@ -73,6 +73,7 @@ RECOVER_MAX = 100
 SHARD_LEASE_S = 10.0
 TAKE_OVER = 3
 LEAVE_S = 30.0
+CLOCK_SLACK_S = 0.5
 ANSWER_POLL_S = 1.0
 FOLLOW_S = 0.25
 
@@ -281,6 +282,12 @@ LIMITS = (
         LEAVE_S,
         "seconds",
         "a shard that is to be handed over and still has runs out stays where it is for now",
+    ),
+    Limit(
+        "CLOCK_SLACK_S",
+        CLOCK_SLACK_S,
+        "seconds",
+        "a clock that is further off the store's is set right by it",
     ),
     Limit(
         "ANSWER_POLL_S", ANSWER_POLL_S, "seconds", "an answer of another engine is looked for again"

@@ -72,7 +72,8 @@ class Releaser:
                 if refused and request.command and not (draft.lines or request.letter):
                     await self._refused(request, Answered(entry.state.id, refused, draft.version))
                 elif request.answer is not None:
-                    request.reply(Answered(entry.state.id, refused, draft.version))
+                    noted = bool(draft.lines) and request.is_noted(refused)
+                    request.reply(Answered(entry.state.id, refused, draft.version, noted))
         return acks
 
     async def post(self, drafts: list[Draft]) -> None:
@@ -117,18 +118,25 @@ class Releaser:
                 )
             )
 
-    def _carry_out(self, draft: Draft) -> None:
-        """Stop what is no longer wanted, offer what is; effects that concern others travel as letters."""
-        entry = draft.entry
+    def _wake(self, draft: Draft) -> None:
+        """Let those know who act upon rows that came with it."""
         if draft.notifications:
             self._to_be_sent()
         if draft.touched:
             self._lines_changed(draft.touched)
         if draft.arrivals and any(row.state == "waiting" for row in draft.arrivals):
             self._arrived()
+
+    def _carry_out(self, draft: Draft) -> None:
+        """Stop what is no longer wanted, offer what is; effects that concern others travel as letters."""
+        entry = draft.entry
+        self._wake(draft)
         for request, _ in draft.requests:
             if request.part is not None:
                 self._reports.settled(*request.part)
+        if any(request.letter for request, _ in draft.requests):
+            for run, chunk in draft.released.keys() - draft.assigned.keys():
+                self._custody.reported_elsewhere(entry.state.id, run, chunk)
         for run in draft.stopped:
             self._custody.stop(entry.state.id, run, "withdrawn")
         for pending, assignment in draft.assigned.values():

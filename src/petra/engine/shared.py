@@ -12,13 +12,13 @@ from typing import Final
 import msgspec
 
 from petra.engine.lines import Allowance
-from petra.engine.shelves import QUOTAS, RESOURCES, shelved
+from petra.engine.shelves import QUOTAS, RESOURCES, place_of
 from petra.kernel import commands as c
 from petra.kernel.permit_state import QUOTA
 from petra.playbook.concurrency import EXECUTIONS
 from petra.playbook.shared import SharedResource
 from petra.store.base import Store
-from petra.store.rows import Batch, LineName, PlaybookRow
+from petra.store.rows import LineName, PlaybookRow
 
 CONFIGURED: Final = "resources"
 """The notice that there is more or less of something."""
@@ -48,13 +48,13 @@ class SharedResources:
 
     async def find(self, name: str, namespace: str) -> SharedResource | None:
         """Return a resource, or None."""
-        place = shelved(name, namespace, RESOURCES)
+        place = place_of(name, namespace, RESOURCES)
         known = await self._store.playbook_versions(place.path, limit=1, namespace=place.shelf)
         return self.parsed(known[0]) if known else None
 
     async def listed(self, namespace: str) -> list[SharedResource]:
         """Return the resources of a namespace, by name."""
-        shelf = shelved("", namespace, RESOURCES).shelf
+        shelf = place_of("", namespace, RESOURCES).shelf
         rows = await self._store.playbooks(limit=RESOURCES_MAX, namespace=shelf)
         found = [self.parsed(row) for row in rows]
         quota = await self.find(EXECUTIONS, namespace)
@@ -95,10 +95,5 @@ class SharedResources:
 
     async def remove(self, name: str, namespace: str) -> bool:
         """Let a resource be known no more; whether it was."""
-        place = shelved(name, namespace, RESOURCES)
+        place = place_of(name, namespace, RESOURCES)
         return bool(await self._store.archive(place.path, place.shelf))
-
-    async def tell(self) -> None:
-        """Let every engine know that something has changed."""
-        await self.look()
-        await self._store.commit(Batch(notices=(CONFIGURED,)))

@@ -22,7 +22,7 @@ class Shelved(NamedTuple):
     path: str
 
 
-def shelved(name: str, namespace: str, shelf: str) -> Shelved:
+def place_of(name: str, namespace: str, shelf: str) -> Shelved:
     """Return where a document stands."""
     if shelf == RESOURCES and name == EXECUTIONS:
         return Shelved(QUOTAS, namespace)

@@ -16,7 +16,6 @@ from petra.engine.limits import TRIGGER_TRIES
 from petra.errors import UsageError
 from petra.store.accounts import ACCOUNTS_MAX, Account
 from petra.store.base import Store
-from petra.store.rows import Batch
 
 if TYPE_CHECKING:  # most engines have no trigger
     from petra.playbook.trigger import Trigger
@@ -178,4 +177,4 @@ class TriggerRegistry:
     async def _changed(self) -> None:
         await self.load()
         if self._shared:
-            await self._store.commit(Batch(notices=(CHANGED,)))
+            self._store.bus.tell(CHANGED)

@@ -26,6 +26,7 @@ from petra.engine.shared import SharedResources
 from petra.engine.standing import PERMITS, noticed_line
 from petra.kernel import commands as c
 from petra.store.base import Store
+from petra.store.bus import Bus
 from petra.store.rows import Batch, Letter, LineMoved, LineName, LineRow, PermitRow
 
 DEPTH_MAX: Final = 32
@@ -45,7 +46,9 @@ class Turnstile:
         resources: SharedResources,
         scope: Scope,
         view: View,
+        bus: Bus,
     ) -> None:
+        self._bus = bus
         self._store = store
         self._clock = clock
         self._shards = shards
@@ -136,8 +139,8 @@ class Turnstile:
         if not moved:
             return
         letters = [letter for one in moved for letter in one.letters]
-        notices = self._courier.notices(letters)
-        await self._store.commit(Batch(moved=tuple(moved), epochs=epochs, notices=notices))
+        await self._store.commit(Batch(moved=tuple(moved), epochs=epochs))
+        self._bus.tell(*self._courier.notices(letters))
         if epochs is None:
             for letter in letters:
                 await self._courier.take(letter)

@@ -13,6 +13,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any, cast
 
 from petra.store.base import Store
+from petra.store.bus import Bus
 from petra.store.errors import BrokenError, FullError, UnavailableError, UncertainError
 from petra.store.permits import Permits
 
@@ -52,6 +53,11 @@ class FaultyStore:
     def permits(self) -> Permits:
         """Who waits for what: reading it goes wrong with what is read beside it, and is left alone here."""
         return self.inner.permits
+
+    @property
+    def bus(self) -> Bus:
+        """The hints of the inner store: no call of theirs can fail."""
+        return self.inner.bus
 
     def __getattr__(self, name: str) -> Callable[..., Awaitable[Any]]:
         """Return the inner store's method with its faults around it."""

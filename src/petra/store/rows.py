@@ -137,6 +137,15 @@ class Letter(Row, frozen=True):
     at: float
 
 
+class AuditNote(Row, frozen=True):
+    """What is to be noted in the audit; its place in the chain is found when it is written."""
+
+    at: float
+    namespace: str
+    actor: str
+    body: bytes
+
+
 class NotificationRow(Row, frozen=True):
     """Something that people or systems are told, on its way out: ``waiting``, ``sent``, ``given_up`` or ``needless``.
 
@@ -307,8 +316,8 @@ class Change(Row, frozen=True):
     ``wake``: a time sets the wake-up, None removes it. ``released`` names (run, chunk) pairs that are no
     longer out. ``objects`` are the keys of large results that the new records refer to. ``letters`` are
     sent with it; ``taken`` are the ids of letters that it carries out, and that are gone with it. ``notifications``
-    go out once it is durable; one that is there already stays as it is, and so does one of the ``arrivals``.
-    ``permits`` are asked for with it, ``returned`` are given back.
+    go out once it is durable; one that is there already stays as it is, and so does one of the ``arrivals``. ``notes``
+    are noted with it. ``permits`` are asked for with it, ``returned`` are given back.
     """
 
     execution: str
@@ -327,6 +336,7 @@ class Change(Row, frozen=True):
     notifications: tuple[NotificationRow, ...] = ()
     permits: tuple[PermitRow, ...] = ()
     returned: tuple[str, ...] = ()
+    notes: tuple[AuditNote, ...] = ()
     arrivals: tuple[ArrivalRow, ...] = ()
 
     @property
@@ -340,8 +350,9 @@ class Batch(Row, frozen=True):
 
     ``epochs`` says under which epoch the caller owns each shard; None claims no ownership and is for
     stores that have one owner only. ``answers`` are those of commands that concern no execution;
-    ``letters`` and ``taken`` those that no change carries. ``notices`` are told to whoever listens. ``moved`` are the lines
-    of limits in which permits are given out.
+    ``letters`` and ``taken`` those that no change carries. ``notices`` are not stored: whoever
+    committed it tells them (``petra.store.bus``). ``notes`` are noted unless a playbook of it is stale. ``moved``
+    are the lines of limits in which permits are given out.
     """
 
     changes: tuple[Change, ...] = ()
@@ -352,6 +363,7 @@ class Batch(Row, frozen=True):
     taken: tuple[str, ...] = ()
     notices: tuple[str, ...] = ()
     moved: tuple[LineMoved, ...] = ()
+    notes: tuple[AuditNote, ...] = ()
 
 
 class Page(Row, Generic[T], frozen=True):

@@ -36,6 +36,7 @@ from petra.store.permits import permit_columns
 from petra.store.queries import load_queries
 from petra.store.rows import (
     Answer,
+    AuditNote,
     Batch,
     Change,
     ExecutionRow,
@@ -45,6 +46,7 @@ from petra.store.rows import (
     WorkItemRow,
     shard_of,
 )
+from petra.store.sqlite_accounts import append_notes, has_noted
 from petra.store.sqlite_permits import move_lines
 
 SEQ_BITS = 32
@@ -120,6 +122,7 @@ class BatchWriter:
         self._sql = load_queries("sqlite")
         self._rows: defaultdict[str, list[Bindings]] = defaultdict(list)
         self._moved = moved
+        self._notes: list[AuditNote] = []
 
     def write(self, batch: Batch) -> Committed:
         """Judge every change and write those that apply."""
@@ -139,6 +142,9 @@ class BatchWriter:
         for name in filter(rows.__contains__, _ORDER):
             executemany(sql[name], rows[name])
         stale = self._playbooks(batch.playbooks)
+        if batch.notes and not stale and not has_noted(self._connection, batch.notes[0]):
+            self._notes += batch.notes
+        append_notes(self._connection, *self._notes)
         return Committed(outcomes=outcomes, answers=answers, refused=refused, stale=stale)
 
     def _known(self, batch: Batch) -> dict[str, Answer]:
@@ -229,6 +235,7 @@ class BatchWriter:
         if change.permits or change.returned:
             rows["insert_permit"] += map(permit_columns, change.permits)
             rows["delete_permit"] += [(name,) for name in change.returned]
+        self._notes += change.notes
         if change.arrivals:
             rows["insert_arrival"] += map(arrival_columns, change.arrivals)
 
@@ -307,9 +314,12 @@ def expire_streams(connection: apsw.Connection, before: float, limit: int) -> li
     return _delete(connection, found)
 
 
-def remove_streams(connection: apsw.Connection, names: Sequence[str]) -> list[tuple[str, int]]:
+def remove_streams(
+    connection: apsw.Connection, names: Sequence[str], note: AuditNote | None
+) -> list[tuple[str, int]]:
     """Delete those of some executions that have ended."""
     found = connection.execute(load_queries("sqlite")["removed"], (_json(names),)).fetchall()
+    append_notes(connection, note if found else None)
     return _delete(connection, found)
 
 
@@ -325,13 +335,15 @@ def _delete(connection: apsw.Connection, found: Sequence[tuple[Any, ...]]) -> li
     return [(str(execution), int(version or 0)) for _, execution, version in found]
 
 
-def archive(connection: apsw.Connection, path: str, namespace: str) -> int:
+def archive(connection: apsw.Connection, path: str, namespace: str, note: AuditNote | None) -> int:
     """Let nobody find the playbooks of a path any more; nor the version before this one, in the default namespace."""
     sql = load_queries("sqlite")
     if namespace == DEFAULT:
         connection.execute(sql["archive_playbooks"], (path,))
     connection.execute(sql["archive"], (namespace, path))
-    return connection.changes()
+    gone = connection.changes()
+    append_notes(connection, note if gone else None)
+    return gone
 
 
 def purge_records(connection: apsw.Connection) -> bool:

@@ -1828,7 +1828,10 @@ export interface paths {
         };
         /**
          * Listened
-         * @description Stream what lists show: executions, work-items, workers, operations; several of them with commas between.
+         * @description Stream what lists show: executions, work-items, workers, playbooks, operations; several with commas between.
+         *
+         *     Of executions those are told that a filter finds, in the parameters of their list, and how many there are of each status. One
+         *     that it finds no more, because of its status or of what is said of it, is gone.
          */
         get: operations["ApiV1StreamListened"];
         put?: never;
@@ -2404,6 +2407,15 @@ export interface components {
             status: string;
         };
         /**
+         * AppliedMessage
+         * @description A playbook became the current one of its path.
+         */
+        AppliedMessage: {
+            data: components["schemas"]["PlaybookItem"];
+            /** @enum {unknown} */
+            event: "playbook.applied";
+        };
+        /**
          * AppliedPlaybook
          * @description What became of a playbook that was applied.
          */
@@ -2734,6 +2746,15 @@ export interface components {
                 };
             };
             total: number;
+        };
+        /**
+         * CountsMessage
+         * @description How many executions there are by status, of those that the filter finds.
+         */
+        CountsMessage: {
+            data: components["schemas"]["Counts"];
+            /** @enum {unknown} */
+            event: "counts";
         };
         /**
          * CoveredArc
@@ -5777,7 +5798,6 @@ export interface operations {
         parameters: {
             query?: {
                 namespace?: string | null;
-                by?: "status" | "playbook" | "hour";
                 q?: string;
                 status?: string[] | null;
                 playbook?: string | null;
@@ -5788,6 +5808,7 @@ export interface operations {
                 business_key?: string | null;
                 since?: string | null;
                 until?: string | null;
+                by?: "status" | "playbook" | "hour";
             };
             header?: never;
             path?: never;
@@ -9595,6 +9616,16 @@ export interface operations {
         parameters: {
             query?: {
                 namespace?: string | null;
+                q?: string;
+                status?: string[] | null;
+                playbook?: string | null;
+                version?: string | null;
+                parent?: string | null;
+                text?: string;
+                label?: string[] | null;
+                business_key?: string | null;
+                since?: string | null;
+                until?: string | null;
                 topics?: string | null;
             };
             header?: never;
@@ -9609,7 +9640,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "text/event-stream": components["schemas"]["HelloMessage"] | components["schemas"]["ExecutionRowMessage"] | components["schemas"]["GoneMessage"] | components["schemas"]["ItemRowMessage"] | components["schemas"]["OperationMessage"] | components["schemas"]["WorkerRowMessage"] | components["schemas"]["ResetMessage"] | components["schemas"]["ByeMessage"];
+                    "text/event-stream": components["schemas"]["HelloMessage"] | components["schemas"]["ExecutionRowMessage"] | components["schemas"]["GoneMessage"] | components["schemas"]["CountsMessage"] | components["schemas"]["ItemRowMessage"] | components["schemas"]["OperationMessage"] | components["schemas"]["WorkerRowMessage"] | components["schemas"]["AppliedMessage"] | components["schemas"]["ResetMessage"] | components["schemas"]["ByeMessage"];
                 };
             };
             400: components["responses"]["Problem400"];

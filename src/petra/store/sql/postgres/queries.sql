@@ -44,8 +44,8 @@ WITH moved AS (
   DELETE FROM pending p USING unnest($12::bigint[], $13::text[], $14::text[]) AS g (stream, run, chunk)
   WHERE p.stream = g.stream AND p.run = g.run AND p.chunk = g.chunk
 )
-INSERT INTO pending (stream, run, chunk, delivery, pool)
-SELECT * FROM unnest($15::bigint[], $16::text[], $17::text[], $18::integer[], $19::text[])
+INSERT INTO pending (stream, run, chunk, delivery, pool, shard, id)
+SELECT * FROM unnest($15::bigint[], $16::text[], $17::text[], $18::integer[], $19::text[], $20::smallint[], $21::text[])
 ON CONFLICT (stream, run, chunk) DO UPDATE SET delivery = excluded.delivery, pool = excluded.pool,
   lease = CASE WHEN pending.delivery = excluded.delivery THEN pending.lease ELSE '' END
 
@@ -217,14 +217,33 @@ SELECT version, body FROM (
 ) found ORDER BY version DESC LIMIT 1
 
 -- name: due
-SELECT id, due FROM wake_ups
-WHERE due <= $1 AND ($2::smallint[] IS NULL OR shard = ANY($2)) ORDER BY due, id LIMIT $3
+SELECT id, due FROM wake_ups WHERE due <= $1 ORDER BY due, id LIMIT $2
+
+-- name: due_in
+SELECT w.id, w.due FROM unnest($3::smallint[]) AS s (shard) CROSS JOIN LATERAL (
+  SELECT id, due FROM wake_ups WHERE shard = s.shard AND due <= $1 ORDER BY due, id LIMIT $2
+) w ORDER BY w.due, w.id LIMIT $2
 
 -- name: pending
 SELECT e.id, p.run, p.chunk, p.delivery, p.pool, p.lease, e.namespace
 FROM pending p JOIN executions e ON e.stream = p.stream
-WHERE (e.id, p.run, p.chunk) > ($1, $2, $3) AND ($4::smallint[] IS NULL OR e.shard = ANY($4))
-ORDER BY e.id, p.run, p.chunk LIMIT $5
+WHERE (e.id, p.run, p.chunk) > ($1, $2, $3)
+ORDER BY e.id, p.run, p.chunk LIMIT $4
+
+-- name: pending_in
+SELECT p.id, p.run, p.chunk, p.delivery, p.pool, p.lease, e.namespace
+FROM (
+  SELECT o.* FROM unnest($5::smallint[]) AS s (shard) CROSS JOIN LATERAL (
+    SELECT * FROM pending
+    WHERE shard = s.shard AND (id, run, chunk) > ($1, $2, $3) ORDER BY id, run, chunk LIMIT $4
+  ) o ORDER BY o.id, o.run, o.chunk LIMIT $4
+) p JOIN executions e ON e.stream = p.stream
+ORDER BY p.id, p.run, p.chunk
+
+-- name: leased
+SELECT e.id, p.run, p.chunk, p.delivery, p.pool, p.lease, e.namespace
+FROM pending p JOIN executions e ON e.stream = p.stream
+WHERE p.lease = ANY($1::text[]) AND p.lease <> '' ORDER BY e.id, p.run, p.chunk
 
 -- name: work_item
 SELECT id, execution, step, state, created, updated, title, users, roles, excluded, holder, priority, due, body,
@@ -324,8 +343,12 @@ ON CONFLICT (id) DO NOTHING
 DELETE FROM letters WHERE id = ANY($1::text[])
 
 -- name: letters
-SELECT id, execution, body, at FROM letters
-WHERE $1::smallint[] IS NULL OR shard = ANY($1) ORDER BY number LIMIT $2
+SELECT id, execution, body, at FROM letters ORDER BY number LIMIT $1
+
+-- name: letters_in
+SELECT l.id, l.execution, l.body, l.at FROM unnest($2::smallint[]) AS s (shard) CROSS JOIN LATERAL (
+  SELECT number, id, execution, body, at FROM letters WHERE shard = s.shard ORDER BY number LIMIT $1
+) l ORDER BY l.number LIMIT $1
 
 -- name: notify
 SELECT pg_notify('petra', notice) FROM unnest($1::text[]) AS n (notice)
@@ -423,6 +446,12 @@ DELETE FROM accounts WHERE until < $1 RETURNING version
 
 -- name: note
 INSERT INTO audit (number, at, namespace, actor, hash, previous, body) VALUES ($1, $2, $3, $4, $5, $6, $7)
+
+-- name: has_noted
+SELECT 1 FROM audit WHERE number > (SELECT max(number) FROM audit) - $1::int AND at = $2 AND body = $3 LIMIT 1
+
+-- name: lock_audit
+SELECT pg_advisory_xact_lock(hashtext('petra audit'))
 
 -- name: audit
 SELECT number, at, namespace, actor, hash, previous, body FROM audit

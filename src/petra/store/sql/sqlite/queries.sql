@@ -270,6 +270,11 @@ WHERE e.id >= :execution AND (e.id, p.run, p.chunk) > (:execution, :run, :chunk)
   AND (:shards IS NULL OR e.shard IN (SELECT value FROM json_each(:shards)))
 ORDER BY e.id, p.run, p.chunk LIMIT :limit
 
+-- name: leased
+SELECT e.id, p.run, p.chunk, p.delivery, p.pool, p.lease, e.namespace
+FROM json_each(?) AS g CROSS JOIN pending p ON p.lease = g.value CROSS JOIN executions e ON e.stream = p.stream
+WHERE p.lease <> '' ORDER BY e.id, p.run, p.chunk
+
 -- name: work_item
 SELECT id, execution, step, state, created, updated, title, users, roles, excluded, holder, priority, due, body,
   namespace
@@ -460,6 +465,9 @@ DELETE FROM accounts WHERE until < ?
 
 -- name: note
 INSERT INTO audit (number, at, namespace, actor, hash, previous, body) VALUES (?, ?, ?, ?, ?, ?, ?)
+
+-- name: has_noted
+SELECT 1 FROM audit WHERE number > (SELECT max(number) FROM audit) - ? AND at = ? AND body = ?
 
 -- name: audit
 SELECT number, at, namespace, actor, hash, previous, body FROM audit
