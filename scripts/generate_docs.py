@@ -30,8 +30,8 @@ from petra.kernel.program import CHUNK_MAX, EVENTS_MAX
 from petra.kernel.state import DELIVERIES_MAX
 from petra.kinds import KINDS, SERVER_KINDS, Knobs, PythonEnvironment, Timeouts
 from petra.playbook import model, yaml12
-from petra.playbook.credentials import CREDENTIAL_KINDS
 from petra.playbook.codes import CODES
+from petra.playbook.credentials import CREDENTIAL_KINDS
 from petra.playbook.grammar import Field, Shape, extra_of, fields_of
 from petra.references import SERVER_ROOM, WORKER_ROOM
 from petra.server.access import access_page

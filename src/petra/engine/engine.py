@@ -155,8 +155,7 @@ class Engine:
         self.triggers = Triggers(self, secrets)
         self.resources, self.turnstile = self._limits()
         releaser = Releaser(
-            self.custody, reports, store=store, inbox=self._inbox, courier=self._courier, feed=self.feed, refusals=refusals,
-            to_be_sent=self.notifying.wake, arrived=self.triggers.wake, lines_changed=self.turnstile.changed,
+            self.custody, reports, store=store, inbox=self._inbox, courier=self._courier, feed=self.feed, refusals=refusals, to_be_sent=self.notifying.wake, arrived=self.triggers.wake, lines_changed=self.turnstile.changed,
         )  # fmt: skip
         committer = Committer(
             store=store, clock=self.clock, shards=self.shards, cache=self.cache, inbox=self._inbox,
@@ -164,8 +163,7 @@ class Engine:
         )  # fmt: skip
         self._decider = Decider(
             store=store, clock=self.clock, shards=self.shards, cache=self.cache, inbox=self._inbox,
-            courier=self._courier, feed=self.feed, life=self.life, porter=self._porter, refusals=refusals, committer=committer,
-            resources=self.resources,
+            courier=self._courier, feed=self.feed, life=self.life, porter=self._porter, refusals=refusals, committer=committer, resources=self.resources,
         )  # fmt: skip
         self._recovery = Recovery(store, backlog, self.custody, self._decider, self.scope)
         self._handover = self.shards.owner = Handover(

@@ -24,8 +24,7 @@ from petra.namespaces import DEFAULT
 from petra.playbook.company import Company
 from petra.wire import Error
 
-DELIVERIES_MAX = 5
-LEASE_S = 30.0
+DELIVERIES_MAX, LEASE_S = 5, 30.0
 DISARMED_KEPT = 64  # of timers in the heap that nobody waits for, beside as many as are armed
 
 
@@ -375,8 +374,6 @@ class State(Struct, gc=False):
     """What the last event touched: branches of groups, by where."""
     touched_items: dict[str, None] = {}
     """The work items that the last event touched."""
-
-    # Tokens
 
     def add_token(self, token: ReadyToken) -> None:
         """Put a token into ``S.ready``."""
