@@ -64,7 +64,7 @@ class House:
 
     async def permits(self) -> dict[str, str]:
         lines = await self.store.permits.lines("default")
-        found = {}
+        found: dict[str, str] = {}
         for line in lines:
             row = await self.store.permits.line(line.line)
             found |= {one.execution: one.state for one in (*row.holders, *row.queue)}
