@@ -123,10 +123,16 @@ IN_A_ROW_MAX = 32
 TRIGGERS_POLL_S = 5.0
 TRIGGERS_FORGET_S = 3_600.0
 TRIGGER_SECRET_S = 2.0
+TRIGGER_PROGRAM_S = 0.2
+TRIGGER_PROGRAMS_MAX = 1_000
 TRIGGER_TRIES = 20
 STARTING_TRIES = 200
 STARTING_S = 0.02
 WATCH_AGAIN_S = 5.0
+WATCHED_AT_ONCE = 500
+HEARD_MAX = 10_000
+LISTEN_CHECK_S = 20.0
+LISTEN_GAPS_MAX = 10
 
 
 class Limit(Struct, frozen=True):
@@ -438,5 +444,38 @@ LIMITS = (
         WATCH_AGAIN_S,
         "seconds",
         "a folder or database that could not be watched is tried again",
+    ),
+    Limit(
+        "WATCHED_AT_ONCE",
+        WATCHED_AT_ONCE,
+        "events",
+        "further files and notifications are written down next",
+    ),
+    Limit(
+        "HEARD_MAX", HEARD_MAX, "notifications", "it begins to listen anew, and tells of the gap"
+    ),
+    Limit(
+        "LISTEN_CHECK_S",
+        LISTEN_CHECK_S,
+        "seconds",
+        "a connection that is silent is asked whether it is one",
+    ),
+    Limit(
+        "LISTEN_GAPS_MAX",
+        LISTEN_GAPS_MAX,
+        "gaps",
+        "the earliest time that nobody listened is forgotten",
+    ),
+    Limit(
+        "TRIGGER_PROGRAM_S",
+        TRIGGER_PROGRAM_S,
+        "seconds",
+        "the current version of the playbook of a trigger is looked for again",
+    ),
+    Limit(
+        "TRIGGER_PROGRAMS_MAX",
+        TRIGGER_PROGRAMS_MAX,
+        "triggers",
+        "their playbooks are looked for again",
     ),
 )
