@@ -11,6 +11,7 @@ from typing import Final
 
 import msgspec
 
+from petra.engine.limits import RESOURCES_MAX
 from petra.engine.lines import Allowance
 from petra.engine.shelves import QUOTAS, RESOURCES, place_of
 from petra.kernel import commands as c
@@ -22,8 +23,6 @@ from petra.store.rows import LineName, PlaybookRow
 
 CONFIGURED: Final = "resources"
 """The notice that there is more or less of something."""
-RESOURCES_MAX: Final = 1_000
-_KEPT: Final = 1_000
 
 
 class SharedResources:
@@ -68,7 +67,7 @@ class SharedResources:
 
             made = read_document(row.source.decode(), row.path).checked()
             assert isinstance(made, SharedResource), "it stands on the shelf of resources"
-            if len(self._read) >= _KEPT:
+            if len(self._read) >= RESOURCES_MAX:
                 self._read.clear()
             known = self._read[row.digest] = made
         return known

@@ -12,13 +12,12 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import Awaitable, Callable, Iterable
-from typing import Final
 
 from petra.clock import Clock, doze
 from petra.engine.cache import Entry, UnknownExecutionError
 from petra.engine.courier import Courier
 from petra.engine.letters import Message, encode
-from petra.engine.limits import LINES_LOOK_S, LINES_MAX
+from petra.engine.limits import ANCESTORS_MAX, LINES_LOOK_S, LINES_MAX
 from petra.engine.lines import LineVerdict, judge
 from petra.engine.scope import Scope
 from petra.engine.shards import Shards
@@ -29,7 +28,6 @@ from petra.store.base import Store
 from petra.store.bus import Bus
 from petra.store.rows import Batch, Letter, LineMoved, LineName, LineRow, PermitRow
 
-DEPTH_MAX: Final = 32
 View = Callable[[str], Awaitable[Entry]]
 
 
@@ -164,7 +162,7 @@ class Turnstile:
         holders = {one.execution for one in line.holders}
         found: list[str] = []
         child, parent = row.execution, row.parent
-        for _ in range(DEPTH_MAX):
+        for _ in range(ANCESTORS_MAX):
             if not parent or not await self._awaits(parent, child):
                 break
             if parent in holders:
