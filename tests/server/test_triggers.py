@@ -287,6 +287,23 @@ def test_who_may_do_what_with_triggers(server: Served, api: httpx2.Client) -> No
         assert hers.post("/triggers/owned/replay").status_code == 403
 
 
+def test_the_example_answers_with_a_price(
+    api: httpx2.Client, hooks: httpx2.Client, root: Path
+) -> None:
+    yaml = {"Content-Type": "application/yaml"}
+    book = (root / "examples/quote.yaml").read_bytes()
+    assert api.put("/playbooks/quote", content=book, headers=yaml).status_code < 300
+    assert api.put("/secrets/shop-hook", json={"value": SECRET}).status_code < 300
+    made = _put(api, "quotes", (root / "examples/quote.trigger.yaml").read_text("utf-8"))
+    assert made.status_code == 201, made.text
+    body = b'{"weight": 10, "to": "ch"}'
+    found = hooks.post("/shop/quotes", content=body, headers=_signed(body, "q1"))
+    assert (found.status_code, found.json()) == (200, {"price": 50, "text": "10 kg to CH"})
+    none = b'{"weight": 0, "to": "ch"}'
+    passed = hooks.post("/shop/quotes", content=none, headers=_signed(none, "q2"))
+    assert (passed.status_code, passed.json()) == (200, {"state": "passed"})
+
+
 def _petra(served: Served, *words: str, code: int = 0) -> Any:
     env = {"PETRA_TOKEN": served.said["token"], "PATH": "/usr/bin", "NO_COLOR": "1"}
     done = subprocess.run(
