@@ -28,6 +28,8 @@ interface Props<T> {
   onTop?: (atTop: boolean) => void;
   /** Keys that the table does not know. */
   onKey?: (event: KeyboardEvent, row: T | undefined) => void;
+  /** Rows that are not quite there: of the time after the one that is shown. */
+  isFaint?: (row: T) => boolean;
   /** Stay at the end while rows are added there. */
   follow?: boolean;
   empty?: ReactNode;
@@ -127,6 +129,7 @@ export function VirtualTable<T>(props: Props<T>) {
               data-index={item.index}
               aria-rowindex={item.index + 2}
               aria-selected={isSelected}
+              data-faint={props.isFaint?.(row) || undefined}
               tabIndex={isSelected || (at < 0 && item.index === 0) ? 0 : -1}
               style={{
                 gridTemplateColumns: template,

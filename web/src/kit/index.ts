@@ -21,6 +21,7 @@ export { Copyable, copy, Duration, Empty, ErrorBox, Kbd, Skeleton, Time } from '
 export { lookOf, OVER, type Token } from './states';
 export { Tabs } from './Tabs';
 export { toast } from './toast';
+export { useNow } from './useNow';
 export { type Paged, usePages } from './usePages';
 export { Value } from './Value';
 export type { Column } from './VirtualTable';

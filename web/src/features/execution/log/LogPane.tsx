@@ -123,6 +123,7 @@ export function LogPane({ view, inputRef }: { view: View; inputRef?: Ref<HTMLInp
         selected={String(sel?.kind === 'rec' ? sel.seq : nearest(rows, seq))}
         onSelect={(one) => view.select({ kind: 'rec', seq: one })}
         onOpen={(one) => go({ at: one >= story.version ? undefined : one })}
+        isFaint={live ? undefined : (one) => one > seq}
         follow={live && sel?.kind !== 'rec' && !search.log}
         empty={
           <Empty title="No record fits">

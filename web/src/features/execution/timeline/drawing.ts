@@ -36,8 +36,8 @@ export interface Painting {
   height: number;
   /** The run that is selected. */
   chosen: number | null;
-  /** Where the moment that is shown is, as a share of all. */
-  now: number;
+  /** The moment that is shown. */
+  here: number;
   /** The stretch that somebody is choosing, as a share of what is shown. */
   brush: Window | null;
 }
@@ -59,7 +59,7 @@ export function paint(canvas: HTMLCanvasElement, picture: Painting): void {
   }
   for (const [n, lane] of picture.lanes.entries()) paintLane(pen, ink, picture, lane, n * LANE);
   pen.fillStyle = ink.text;
-  const now = x(picture.now);
+  const now = x(scale.at(picture.here));
   if (now >= 0 && now <= room + 1) pen.fillRect(Math.min(room - 1, now), 0, 1, height);
   if (brush) {
     pen.globalAlpha = 0.2;
@@ -79,7 +79,7 @@ function paintLane(
   pen.fillStyle = ink.raised;
   pen.fillRect(0, top + EDGE, room, LANE - 2 * EDGE);
   for (const bar of lane.bars) {
-    const span = spanOf(lane.story, bar, lane.seq, scale);
+    const span = spanOf(lane.story, bar, lane.seq, scale, picture.here);
     const from = within(window, span.from) * room;
     const to = within(window, span.to) * room;
     if (to < -2 || from > room) continue;
