@@ -1,5 +1,6 @@
 import { useVirtualizer } from '@tanstack/react-virtual';
 import { type KeyboardEvent, type ReactNode, type Ref, useEffect, useRef } from 'react';
+import { ROW, useDensity } from './density';
 import css from './kit.module.css';
 
 export interface Column<T> {
@@ -39,7 +40,8 @@ const NEAR = 20;
 
 /** Rows in a window: as many as you like, of which those are in the page that are seen. */
 export function VirtualTable<T>(props: Props<T>) {
-  const { rows, columns, rowHeight = 32, selected, keyOf, onEnd, onTop, follow } = props;
+  const near = ROW[useDensity()];
+  const { rows, columns, rowHeight = near, selected, keyOf, onEnd, onTop, follow } = props;
   const box = useRef<HTMLDivElement>(null);
   const view = useVirtualizer({
     count: rows.length,
@@ -48,6 +50,8 @@ export function VirtualTable<T>(props: Props<T>) {
     overscan: 12,
     initialRect: { width: 800, height: 600 },
   });
+  // biome-ignore lint/correctness/useExhaustiveDependencies: other heights are measured anew
+  useEffect(() => view.measure(), [rowHeight]);
   const items = view.getVirtualItems();
   const last = items.at(-1)?.index ?? 0;
   useEffect(() => {

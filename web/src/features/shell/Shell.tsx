@@ -6,6 +6,7 @@ import { me, meta } from '../../api/calls';
 import { connection } from '../../api/connection';
 import { keys } from '../../api/keys';
 import { Button, ErrorBox, IconButton, Kbd, Skeleton, shortTime, useKeys } from '../../kit';
+import { turnDensity, useDensity } from '../../kit/density';
 import { turnTheme, useTheme } from '../../kit/theme';
 import { Help } from './Help';
 import { NAV } from './nav';
@@ -69,11 +70,17 @@ function Header({ name }: { name: string }) {
   );
 }
 
-const WORDS = { live: 'connected', connecting: 'connecting…', offline: 'offline' } as const;
+const WORDS = {
+  live: 'connected',
+  polling: 'connected, asking every 2 s',
+  connecting: 'connecting…',
+  offline: 'offline',
+} as const;
 
 function StatusLine({ onHelp }: { onHelp: () => void }) {
   const now = useSyncExternalStore(connection.subscribe, connection.get);
   const isOff = now.line === 'offline';
+  const density = useDensity();
   return (
     <footer className={css.status} data-line={now.line}>
       <span role="status" data-testid="connection">
@@ -87,6 +94,9 @@ function StatusLine({ onHelp }: { onHelp: () => void }) {
       ) : null}
       <span className="grow" />
       <span>{now.server ? `petra ${now.server}` : ''}</span>
+      <button type="button" onClick={turnDensity} aria-label={`Density: ${density}`}>
+        {density}
+      </button>
       <button type="button" onClick={onHelp}>
         ? keys
       </button>

@@ -1,6 +1,6 @@
 import { Maximize, ZoomIn, ZoomOut } from 'lucide-react';
 import { type PointerEvent, useEffect, useMemo, useRef, useState } from 'react';
-import { duration, IconButton, millis, OVER, useNow } from '../../../kit';
+import { duration, IconButton, millis, OVER, useNow, useWidth } from '../../../kit';
 import { useTheme } from '../../../kit/theme';
 import { FoldedTime } from '../../../story/play';
 import type { View } from '../view';
@@ -33,9 +33,8 @@ function useWindow(view: View, scale: FoldedTime) {
 /** When every run began and ended. The wheel narrows, a drag chooses a stretch. */
 export function TimelinePane({ view }: { view: View }) {
   const { story, edition, seq, step, sel, child } = view;
-  const box = useRef<HTMLDivElement>(null);
+  const [box, width] = useWidth();
   const canvas = useRef<HTMLCanvasElement>(null);
-  const [width, setWidth] = useState(0);
   const [brush, setBrush] = useState<Window | null>(null);
   const theme = useTheme();
   const goesOn = view.live && !OVER.has(view.head.status);
@@ -47,12 +46,6 @@ export function TimelinePane({ view }: { view: View }) {
   // biome-ignore lint/correctness/useExhaustiveDependencies: see above
   const scale = useMemo(() => new FoldedTime(story.at, end), [story, edition, end]);
   const { shown, show } = useWindow(view, scale);
-  useEffect(() => {
-    if (!box.current) return;
-    const watch = new ResizeObserver(([entry]) => setWidth(entry?.contentRect.width ?? 0));
-    watch.observe(box.current);
-    return () => watch.disconnect();
-  }, []);
   const room = Math.max(40, width - NAMES - 24);
   const height = Math.max(1, lanes.length * LANE);
   // biome-ignore lint/correctness/useExhaustiveDependencies: the colours are those of the theme
