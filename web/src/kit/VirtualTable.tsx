@@ -22,6 +22,8 @@ interface Props<T> {
   keyOf: (row: T) => string;
   /** The key of the row that is selected. */
   selected?: string | null;
+  /** Its number, where that is known: very many rows are not searched for it then. */
+  selectedAt?: number;
   onSelect?: (row: T) => void;
   onOpen?: (row: T) => void;
   /** Called when the last rows come into view. */
@@ -60,7 +62,7 @@ export function VirtualTable<T>(props: Props<T>) {
   useEffect(() => {
     if (follow && rows.length) view.scrollToIndex(rows.length - 1, { align: 'end' });
   }, [follow, rows.length, view]);
-  const at = selected ? rows.findIndex((row) => keyOf(row) === selected) : -1;
+  const at = props.selectedAt ?? (selected ? rows.findIndex((row) => keyOf(row) === selected) : -1);
   useEffect(() => {
     if (at >= 0 && !follow) view.scrollToIndex(at, { align: 'auto' });
   }, [at, follow, view]);

@@ -207,7 +207,7 @@ test('the address holds where the graph is looked at from, and which stretch of 
   const id = await served.run(example('fan_out'));
   await page.goto(`${served.said.url}/e/${id}`);
   await expect(page.locator('[data-step]').first()).toBeVisible();
-  const graph = page.getByRole('application');
+  const graph = page.getByRole('application', { name: /Steps and arcs/ });
   const box = (await graph.boundingBox())!;
   await page.mouse.move(box.x + box.width / 3, box.y + box.height / 2);
   await page.mouse.wheel(0, -300);

@@ -78,14 +78,19 @@ function paintLane(
   const { room, window, scale, chosen } = picture;
   pen.fillStyle = ink.raised;
   pen.fillRect(0, top + EDGE, room, LANE - 2 * EDGE);
+  // what would lie within a pixel that has this colour already is left out: very many bars cost no more than their lane
+  let [inked, last] = [-3, ''];
   for (const bar of lane.bars) {
     const span = spanOf(lane.story, bar, lane.seq, scale, picture.here);
     const from = within(window, span.from) * room;
     const to = within(window, span.to) * room;
     if (to < -2 || from > room) continue;
-    const [left, width] = [Math.max(-2, from), Math.min(room + 2, to) - Math.max(-2, from)];
+    const colour = ink[span.isOpen ? 'running' : (TOKEN_OF_BAR[bar.state] ?? 'idle')];
     const isChosen = !lane.isWithin && chosen === bar.run;
-    pen.fillStyle = ink[span.isOpen ? 'running' : (TOKEN_OF_BAR[bar.state] ?? 'idle')];
+    if (Math.max(to, from + 2) <= inked && colour === last && !isChosen) continue;
+    [inked, last] = [Math.max(inked, Math.ceil(Math.max(to, from + 2))), colour];
+    const [left, width] = [Math.max(-2, from), Math.min(room + 2, to) - Math.max(-2, from)];
+    pen.fillStyle = colour;
     pen.globalAlpha = lane.bars.length > DENSE && !isChosen ? 0.6 : 1;
     pen.fillRect(left, top + EDGE, Math.max(2, width), LANE - 2 * EDGE);
     pen.globalAlpha = 1;
