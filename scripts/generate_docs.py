@@ -9,7 +9,7 @@ import argparse
 import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from types import MappingProxyType
 
@@ -49,7 +49,7 @@ _GROUPS: Mapping[str, str] = MappingProxyType(
         "P2": "Warnings: the playbook runs, though perhaps not as meant",
         "P3": "The net: what the analysis of the flow finds",
         "P4": "Around the file: what it needs and is not there",
-        "P5": "Schedules: documents that start playbooks",
+        "P5": "Schedules and triggers: documents that start playbooks",
     }
 )
 
@@ -416,10 +416,15 @@ PAGES: Sequence[tuple[str, Callable[[], str]]] = (
 )
 
 
+@cache
+def texts() -> dict[str, str]:
+    """Return the text of each page; it takes seconds to make them all."""
+    return {path: write() for path, write in PAGES}
+
+
 def stale(root: Path) -> dict[str, str]:
     """Return the pages whose file is missing or says something else, with the text they should have."""
-    made = {path: write() for path, write in PAGES}
-    return {path: text for path, text in made.items() if _text_of(root / path) != text}
+    return {path: text for path, text in texts().items() if _text_of(root / path) != text}
 
 
 def _text_of(path: Path) -> str | None:

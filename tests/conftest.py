@@ -16,10 +16,10 @@ from _pytest.assertion.rewrite import AssertionRewritingHook
 from hypothesis import settings
 from support import in_memory
 from support.patience import LIMIT, limited
-from support.postgres import cluster, new_database
+from support.postgres import cluster, empty_database, new_database
 from thoroughness import few
 
-__all__ = ["cluster", "new_database"]  # one PostgreSQL for all tests of a process
+__all__ = ["cluster", "empty_database", "new_database"]  # one PostgreSQL for all tests of a process
 
 ROOT = Path(__file__).parents[1]
 

@@ -10,6 +10,18 @@ NOMINAL: Final = "petra/nominal"
 """Those of what a schedule started: its name, and the nominal time (S24)."""
 KEEPS: Final = "petra/keeps-schedule"
 """That of an execution which keeps a schedule: its name."""
+TRIGGER: Final = "petra/trigger"
+EVENT: Final = "petra/event"
+"""Those of what a trigger started: its name, and the key of the event (S24)."""
+IN_A_ROW: Final = "petra/in-a-row"
+"""How many executions led to one that was started by the end of another."""
+
+
+def triggered_by(labels: Mapping[str, str]) -> dict[str, str] | None:
+    """Return the trigger that started an execution, and the key of the event; None: no trigger did."""
+    if TRIGGER not in labels:
+        return None
+    return {"name": labels[TRIGGER], "key": labels.get(EVENT, "")}
 
 
 def scheduled_by(labels: Mapping[str, str]) -> dict[str, str] | None:

@@ -30,7 +30,7 @@ WHO = owner("ada")
 
 
 def _schedule(more: str = "") -> Schedule:
-    return read_document(f"{HEAD}cron: 0 * * * *\n{more}").checked()
+    return read_document(f"{HEAD}cron: 0 * * * *\n{more}").checked_as(Schedule)
 
 
 @pytest.fixture(autouse=True)

@@ -17,6 +17,8 @@ from engine_support import local
 from faults.crash_points import POINTS, arm
 from faults.scenario import CHILD, EXECUTIONS, PARENT, open_store
 
+from petra.accounts.audit import Audit, Note
+
 OVER = frozenset({"completed", "partial", "failed", "aborted", "stuck"})
 
 
@@ -33,12 +35,14 @@ async def work(kind: str, address: str, folder: Path, number: int) -> None:
     try:
         async with local(store, holder=f"engine-{os.getpid()}" if kind == "postgres" else "",
                          shard_lease_s=1.0) as petra:  # fmt: skip
+            audit = Audit(store.accounts, petra.engine.clock)
             await petra.engine.catalogue.apply(CHILD)
             for each in range(EXECUTIONS):
                 name = f"{number}-{each}"
-                await petra.engine.start(
-                    PARENT, {"ledger": str(folder / "ledger")}, execution=name, command=f"start-{name}"
-                )  # fmt: skip
+                async with audit.act(Note(actor=f"victim-{number}", act=name)):
+                    await petra.engine.start(
+                        PARENT, {"ledger": str(folder / "ledger")}, execution=name, command=f"start-{name}"
+                    )  # fmt: skip
                 note(folder, f"start-{name}", name)
             for line in (folder / "journal").read_text().splitlines():
                 await petra.rest(line.split()[1], lambda found: found.status in OVER)

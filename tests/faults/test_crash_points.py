@@ -14,6 +14,8 @@ from faults.scenario import EXECUTIONS, open_store
 from support.checker import Checker
 from support.forks import Forked
 
+from petra.accounts.audit import Audit
+from petra.clock import SystemClock
 from petra.engine.codec import from_row
 from petra.kernel import Program, replay, verify
 from petra.kernel import events as e
@@ -96,6 +98,10 @@ async def _check(victims: Victims) -> None:
         assert len(parents) <= victims.started * EXECUTIONS
         for name in found:
             await _check_log(store, name)
+        audit = Audit(store.accounts, SystemClock())
+        assert (await audit.verify())[1] == []
+        # neither an act without its entry, nor an entry without its act
+        assert sorted(one["act"] for one in await audit.entries()) == sorted(parents)
         children = [row.parent for row in found.values() if row.parent]
         assert sorted(children) == sorted(parents)
         stats = await store.stats()

@@ -20,6 +20,7 @@ from petra.desk import Desk, owner
 from petra.desk.schedules import Schedules
 from petra.engine import Engine, engine, wakes
 from petra.playbook.documents import read_document
+from petra.playbook.schedule import Schedule
 from petra.store.memory import MemoryStore
 from petra.store.rows import ExecutionFilter
 
@@ -122,7 +123,7 @@ class World:
         nap = "  - step: rest\n    tool: {kind: wait, for_s: 300}\n"
         await desk.apply(WHO, [playbook(nap, "nap")])
         for text in schedules:
-            await Schedules(desk.engine).apply(WHO, read_document(text).checked())
+            await Schedules(desk.engine).apply(WHO, read_document(text).checked_as(Schedule))
 
     async def started(self) -> dict[str, list[str]]:
         """Return the nominal times that were started, by schedule."""

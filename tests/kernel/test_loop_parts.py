@@ -378,3 +378,69 @@ def most_held(rows: int) -> int:
 @pytest.mark.spec("S9", "S18")
 def test_what_is_held_of_a_loop_does_not_grow_with_its_rows() -> None:
     assert most_held(2_000) == most_held(10_000) < 400
+
+
+def held_of(loop: Loop) -> int:
+    """Return how many results the state of a loop has in memory."""
+    (run,) = loop.state.runs.values()
+    assert run.loop is not None
+    return sum(one is not None for one in run.loop.held)
+
+
+def joined(loop: Loop) -> list[Any]:
+    """Gather what there is to gather, as a worker does; return the results of the loop."""
+    seen: list[Any] = []
+    while not loop.state.terminal:
+        given = loop.given()
+        assert given.gather, "no piece is empty"
+        found = [loop.shelf(one) for one in given.gather] if given.joins else given.gather
+        seen = [one for piece in found for one in piece] if given.joins else found
+        reference = Objects("e", loop.shelf).put(seen)
+        (run,) = loop.state.runs.values()
+        gathered = Report(status="ok", result=reference)
+        loop.send(
+            c.ChunkReport(now=1.0, run=run.id, chunk=given.chunk, reports=[], gathered=gathered)
+        )
+    return seen
+
+
+@pytest.mark.spec("S9", "S18")
+def test_results_behind_an_iteration_that_does_not_end_do_not_wait_in_memory() -> None:
+    loop, most, stuck = Loop(LOCAL, {"n": 2_500}, window=64), 0, {(0,), (1_234,)}
+    while left := [one.path for one in loop.given().iterations if one.path not in stuck]:
+        loop.report(left, result="x" * 2_000)
+        most = max(most, held_of(loop))
+    assert most < 1_200  # of 2,500, behind two that are still out: about 1 MB behind each
+    loop.report(paths(1_234), result="late")
+    loop.report(paths(0), result="last", more=False)
+    assert joined(loop) == ["last", *["x" * 2_000] * 1_233, "late", *["x" * 2_000] * 1_265]
+    assert loop.state.terminal == "completed"
+    assert loop.largest() < EVENT_MAX
+    again = State(id="e")
+    for seq, event in enumerate(loop.events, start=1):
+        evolve(again, event, seq=seq, at=1.0)
+    assert again.latest["s"].result == loop.state.latest["s"].result
+
+
+@pytest.mark.spec("S9", "S18")
+@settings(max_examples=few(40), deadline=None)
+@given(data=st.data(), total=st.integers(1, 120), window=st.integers(2, 40))
+def test_results_stay_in_order_whatever_ends_first_and_is_put_aside(
+    data: st.DataObject, total: int, window: int
+) -> None:
+    with pytest.MonkeyPatch.context() as small:
+        small.setattr("petra.kernel.gathering.PUT_ASIDE_BYTES", 40)
+        small.setattr("petra.kernel.gathering.SAMPLE", 2)
+        loop = Loop(LOCAL, {"n": total}, window=window)
+        while not loop.state.terminal and (given := loop.given()).iterations:
+            left = [one.path for one in given.iterations]
+            part = data.draw(st.lists(st.sampled_from(left), min_size=1, unique=True))
+            run, chunk = loop.out[0]
+            reports = [
+                IterationReport(path=one, report=Report(status="ok", result=f"{one[0]:010}"))
+                for one in part
+            ]
+            more = len(part) < len(left) or given.more
+            loop.send(c.ChunkReport(now=1.0, run=run, chunk=chunk, reports=reports, more=more))
+        results = joined(loop) or loop.state.output
+    assert results == [f"{index:010}" for index in range(total)]

@@ -32,7 +32,7 @@ HEAD = "apiVersion: petra/v1\nkind: Schedule\nmetadata: {name: nightly}\nplayboo
 
 
 def _schedule(more: str) -> Schedule:
-    return read_document(HEAD + more).checked()
+    return read_document(HEAD + more).checked_as(Schedule)
 
 
 @dataclass

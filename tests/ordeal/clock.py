@@ -25,8 +25,8 @@ class JumpingClock:
         self.ahead_s += seconds
 
     def latest(self) -> float:
-        """Return the latest time that was ever shown."""
-        return max(self._highest, self.now())
+        """Return the latest time that was ever shown, here or by the store, by which engines that share it go."""
+        return max(self._highest, self.now(), EPOCH + self._loop.time())
 
     def now(self) -> float:
         """Return the seconds since 1970, as this machine believes."""

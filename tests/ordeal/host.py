@@ -12,6 +12,7 @@ from collections.abc import Coroutine
 from dataclasses import dataclass, field
 from typing import Any, cast
 
+from ordeal.bus import RoughBus
 from ordeal.chance import chance_of
 from ordeal.clock import JumpingClock
 from ordeal.ear import Ear
@@ -73,6 +74,7 @@ class Host:
         self._disk_faults = DiskFaults(plan, chance_of(seed, "disk"))
         self._disk_chance = chance_of(seed, "disk time")
         self._chance = chance_of(seed, "host")
+        self._bus = RoughBus(witness.inner.bus, chance_of(seed, "bus"))
         self._tries: Counter[str] = Counter()
         self._weather = plan.weather
         self._started = 0
@@ -123,6 +125,7 @@ class Host:
             holder=process.name if len(self.seats) > 1 else "",
             shard_lease_s=SHARD_LEASE_S,
             objects=self._disk(unreachable=True),
+            bus=self._bus,
         )
         self._handed_back = False
         engine.cache.limit(self._plan.entries_most * ENTRY_BYTES)

@@ -16,6 +16,7 @@ import { compareSearch } from './features/execution/compare/search';
 import { executionSearch } from './features/execution/search';
 import { executionsSearch } from './features/executions/search';
 import { inboxSearch } from './features/inbox/search';
+import { notificationsSearch } from './features/notifications/search';
 import { playbookSearch } from './features/playbooks/search';
 import { Shell } from './features/shell/Shell';
 import { makeQueries } from './features/shell/Surroundings';
@@ -120,6 +121,13 @@ const schedules = createRoute({
   component: lazyRouteComponent(() => import('./features/schedules/SchedulesPage'), 'Page'),
 });
 
+const notifications = createRoute({
+  getParentRoute: () => inside,
+  path: '/notifications',
+  validateSearch: notificationsSearch,
+  component: lazyRouteComponent(() => import('./features/notifications/NotificationsPage'), 'Page'),
+});
+
 const workers = createRoute({
   getParentRoute: () => inside,
   path: '/workers',
@@ -145,6 +153,7 @@ const tree = root.addChildren([
     editor,
     inbox,
     schedules,
+    notifications,
     workers,
     system,
   ]),

@@ -1,6 +1,7 @@
 """The audit: every act, log-in and refusal, each entry with the hash of the one before it.
 
-Rule 1: an entry is durable before the answer it is about goes out.
+Rule 1: an entry is durable before the answer it is about goes out, and with the act that it is about
+(``petra.store.trail``).
 Rule 2: entries of many requests are written at once: nobody waits for more than the writing before theirs and its own.
 Rule 3: who changes, drops or slips in an entry breaks the chain; ``verify`` says where.
 """
@@ -8,21 +9,22 @@ Rule 3: who changes, drops or slips in an entry breaks the chain; ``verify`` say
 from __future__ import annotations
 
 import asyncio
-import hashlib
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
 from typing import Any, Final
 
 import msgspec
 
 from petra.clock import Clock
 from petra.errors import PetraError
-from petra.store.accounts import Accounts, AuditRow
+from petra.store.accounts import GENESIS, Accounts, AuditRow, hash_of
 from petra.store.errors import UncertainError
+from petra.store.rows import AuditNote
+from petra.store.trail import Trail, acting
 from petra.values import canonical
 
-GENESIS: Final = b"\0" * 32
 PAGE: Final = 1_000
-TRIES: Final = 50
+TRIES: Final = 5
 
 
 class Note(msgspec.Struct, frozen=True, kw_only=True):
@@ -33,7 +35,7 @@ class Note(msgspec.Struct, frozen=True, kw_only=True):
     target: str = ""
     namespace: str = ""
     outcome: str = "done"
-    """``done``, ``refused`` or ``failed``."""
+    """``done``, ``refused`` or ``failed``; ``begun`` before an act that no transaction of the store contains."""
     code: str = ""
     by: str = ""
     address: str = ""
@@ -41,7 +43,7 @@ class Note(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class BusyError(PetraError):
-    """The audit could not be written: others were quicker, over and over."""
+    """The audit could not be written: the store was lost over and over."""
 
 
 class Audit:
@@ -50,7 +52,7 @@ class Audit:
     def __init__(self, accounts: Accounts, clock: Clock) -> None:
         self._accounts = accounts
         self._clock = clock
-        self._waiting: list[tuple[Note, float, asyncio.Future[None]]] = []
+        self._waiting: list[tuple[AuditNote, asyncio.Future[None]]] = []
         self._task: asyncio.Task[None] | None = None
 
     async def note(self, note: Note) -> None:
@@ -59,8 +61,11 @@ class Audit:
         Raises:
             StoreError, BusyError: it could not be written.
         """
+        await self._write_one(_entry(note, self._clock.now()))
+
+    async def _write_one(self, note: AuditNote) -> None:
         done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._waiting.append((note, self._clock.now(), done))
+        self._waiting.append((note, done))
         if self._task is None or self._task.done():
             self._task = asyncio.create_task(
                 self._write_all()
@@ -74,27 +79,42 @@ class Audit:
     async def _write(self) -> None:
         taken, self._waiting = self._waiting, []
         try:
-            await self._append([(note, at) for note, at, _ in taken])
+            await self._append([note for note, _ in taken])
         except Exception as error:  # noqa: BLE001 - whoever waits gets it
-            for _, _, done in taken:
+            for _, done in taken:
                 if not done.done():
                     done.set_exception(error)
         else:
-            for _, _, done in taken:
+            for _, done in taken:
                 if not done.done():
                     done.set_result(None)
 
-    async def _append(self, notes: Sequence[tuple[Note, float]]) -> None:
-        for _ in range(TRIES):
-            rows = chained(await self._accounts.audit_end(), notes)
+    async def _append(self, notes: Sequence[AuditNote]) -> None:
+        for again in (False, *[True] * TRIES):
             try:
-                if await self._accounts.note(rows):
-                    return
+                await self._accounts.note(notes, again=again)
             except UncertainError:
-                found = await self._accounts.audit(after=rows[0].number - 1, limit=len(rows))
-                if found == rows:
-                    return
+                continue
+            return
         raise BusyError("the audit could not be written; try again")
+
+    def trail(self, make: Callable[[str], Note | None]) -> Trail:
+        """Return the trail of an act; ``make`` says what to note of an outcome, if anything is."""
+
+        def entry(outcome: str) -> AuditNote | None:
+            note = make(outcome)
+            return _entry(note, self._clock.now()) if note is not None else None
+
+        return Trail(entry, self._write_one)
+
+    @asynccontextmanager
+    async def act(self, note: Note) -> AsyncIterator[Trail]:
+        """Have something done that is noted with it, or after it."""
+        trail = self.trail(lambda outcome: msgspec.structs.replace(note, outcome=outcome))
+        with acting(trail):
+            yield trail
+            if not trail.written:
+                await self.note(note)
 
     async def entries(
         self,
@@ -133,25 +153,9 @@ class Audit:
             after = page[-1].number
 
 
-def chained(last: AuditRow | None, notes: Sequence[tuple[Note, float]]) -> list[AuditRow]:
-    """Return entries that follow the last one."""
-    rows: list[AuditRow] = []
-    number, previous = (last.number, last.hash) if last is not None else (0, GENESIS)
-    for note, at in notes:
-        number += 1
-        row = AuditRow(
-            number=number, at=at, namespace=note.namespace, actor=note.actor, hash=b"", previous=previous,
-            body=canonical(msgspec.to_builtins(note)),
-        )  # fmt: skip
-        previous = hash_of(row)
-        rows.append(msgspec.structs.replace(row, hash=previous))
-    return rows
-
-
-def hash_of(row: AuditRow) -> bytes:
-    """Return the hash of an entry: over all that it says and the hash before it."""
-    head = msgspec.json.encode([row.number, row.at, row.namespace, row.actor])
-    return hashlib.sha256(row.previous + head + b"\n" + row.body).digest()
+def _entry(note: Note, at: float) -> AuditNote:
+    body = canonical(msgspec.to_builtins(note))
+    return AuditNote(at=at, namespace=note.namespace, actor=note.actor, body=body)
 
 
 def entry_data(row: AuditRow) -> dict[str, Any]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from functools import partial
 from typing import Final, TypeVar
 
 import msgspec
@@ -39,6 +40,7 @@ from petra.desk.principal import (
 from petra.errors import PetraError, UsageError
 from petra.namespaces import DEFAULT, namespace_name
 from petra.store.accounts import Account, Accounts
+from petra.store.trail import noted
 
 SESSION_S: Final = 12 * 3600.0
 TOKEN_S_MAX: Final = 10 * 365 * 86_400.0
@@ -87,7 +89,7 @@ class Register:
     async def _used(self, account: Account, token: ApiToken, now: float) -> None:
         if token.used is None or token.used < now - USED_S:
             # where somebody else changes it just now, that is worth more
-            await self._keep(account, msgspec.structs.replace(token, used=now))
+            await self._accounts.keep(_changed(account, msgspec.structs.replace(token, used=now)))
 
     async def by_session(self, secret: str) -> tuple[Session, Principal | None] | None:
         """Return a session and whose it is, None for the owner; nothing where it is over."""
@@ -175,7 +177,7 @@ class Register:
 
     async def end_session(self, secret: str) -> None:
         """End a session."""
-        await self._accounts.forget("session", digest(secret))
+        await noted(partial(self._accounts.forget, "session", digest(secret)))
 
     async def sessions(self, who: Principal) -> list[Session]:
         """List the sessions of whoever asks."""
@@ -190,7 +192,8 @@ class Register:
         """
         for one in await self.sessions(who):
             if one.id == name:
-                await self._accounts.forget("session", (await self._found("session", name)).name)
+                key = (await self._found("session", name)).name
+                await noted(partial(self._accounts.forget, "session", key))
                 return
         raise UnknownAccountError(f"you have no session '{name[:40]}'")
 
@@ -412,12 +415,10 @@ class Register:
     ) -> bool:
         body = msgspec.json.encode(row)
         made = Account(kind=kind, name=name, version=1, body=body, until=until)
-        return await self._accounts.keep(made)
+        return await noted(partial(self._accounts.keep, made))
 
     async def _keep(self, account: Account, row: msgspec.Struct) -> bool:
-        body = msgspec.json.encode(row)
-        changed = msgspec.structs.replace(account, version=account.version + 1, body=body)
-        return await self._accounts.keep(changed)
+        return await noted(partial(self._accounts.keep, _changed(account, row)))
 
     async def _found(self, kind: str, beginning: str) -> Account:
         """Return the account whose name begins with an id."""
@@ -434,6 +435,11 @@ class Register:
             found += [_read(one, row) for one in page]
             after = page[-1].name
         return found
+
+
+def _changed(account: Account, row: msgspec.Struct) -> Account:
+    body = msgspec.json.encode(row)
+    return msgspec.structs.replace(account, version=account.version + 1, body=body)
 
 
 def _read(account: Account, row: type[R]) -> R:

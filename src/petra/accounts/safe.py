@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, Final, Protocol
 
@@ -22,6 +23,7 @@ from petra.keychain import FileCredentials, KeychainError, KeyFile, Sealed
 from petra.keychain.credentials import chosen, forgotten, with_one_more
 from petra.namespaces import DEFAULT
 from petra.store.accounts import Account, Accounts
+from petra.store.trail import noted, under_way
 
 KIND: Final = "secret"
 TRIES: Final = 20
@@ -70,7 +72,9 @@ class FileCupboard:
         return [one for one in self._file.all() if (one.namespace, one.name) == (namespace, name)]
 
     async def change(self, namespace: str, name: str, change: Change) -> list[Sealed]:
-        """Change the versions of one."""
+        """Change the versions of one; no transaction of the store is about that, so it is noted before too."""
+        if (trail := under_way()) is not None:
+            await trail.intend()
         return self._file.change(namespace, name, change)
 
 
@@ -101,7 +105,8 @@ class RowCupboard:
             made = change(_versions(row))
             version = row.version + 1 if row is not None else 1
             body = msgspec.json.encode(made)
-            if await self._accounts.keep(Account(kind=KIND, name=key, version=version, body=body)):
+            changed = Account(kind=KIND, name=key, version=version, body=body)
+            if await noted(partial(self._accounts.keep, changed)):
                 return made
         raise UsageError(f"credential '{name}' is being changed by others; try again")
 
@@ -168,6 +173,14 @@ class Safe:
         """
         sealed = chosen(await self._cupboard.of(DEFAULT, name), name, version)
         return None if dry else self._keys().open(sealed)
+
+    async def reveal(self, namespace: str, name: str) -> Any:
+        """Return a credential of a namespace, for what the server itself does there: verify a webhook, listen.
+
+        Raises:
+            KeychainError: there is none.
+        """
+        return self._keys().open(chosen(await self._cupboard.of(namespace, name), name))
 
     async def _allowed(self, namespace: str, pool: str, name: str, version: int | None) -> Sealed:
         own = await self._cupboard.of(namespace, name)

@@ -38,10 +38,11 @@ _SECTIONS = MappingProxyType(
         "Run it": {
             "run": "Start a playbook here, durably, and follow it.",
             "watch": "Go on with an execution and follow it.",
-            "apply": "Store playbooks and schedules.",
+            "apply": "Store playbooks, schedules and triggers.",
             "playbooks": "List the playbooks that are applied.",
             "start": "Start a playbook that is applied, by its path.",
             "schedule": "When playbooks are started by the clock.",
+            "trigger": "Which events start playbooks.",
             "serve": "Run executions here and answer requests: API and streams.",
             "dev": "Serve a folder of playbooks while you work on them.",
             "worker": "Do the runs of a pool for a server elsewhere.",
@@ -64,9 +65,11 @@ _SECTIONS = MappingProxyType(
             "cancel": "Stop an execution.",
             "override": "Decide the outcome of a step.",
             "retry": "Have a step that is an incident run once more.",
+            "group": "Change a live group: add to it, close, cancel or complete it.",
             "rerun": "Run again from a step, as a new execution.",
             "fork": "Begin a new execution with the past of another one.",
             "migrate-execution": "Let a live execution go on with another version of its playbook.",
+            "bulk": "Cancel, pause, resume or rerun many executions at once.",
         },
         "Look back, and tidy up": {
             "verify": "Prove that a log is as it was written.",
@@ -122,6 +125,7 @@ _PLACES = MappingProxyType(
                 "fork",
             )
         },
+        "group": ("live_group", "command"),
         "migrate-execution": ("migrate_execution", "command"),
         "rm": ("remove", "rm"),
         "prune": ("remove", "prune"),

@@ -43,10 +43,10 @@ def _done(
     async def in_store(store: Store) -> Any:
         clock = SystemClock()
         register, audit = Register(store.accounts, clock), Audit(store.accounts, clock)
-        found = await here(register, audit)
-        if act:
-            await audit.note(Note(actor=owner().name, act=act))
-        return found
+        if not act:
+            return await here(register, audit)
+        async with audit.act(Note(actor=owner().name, act=act)):
+            return await here(register, audit)
 
     async def at_server() -> Any:
         return await there(home, server, *call)

@@ -45,13 +45,13 @@ def command(
     allow_unsound: bool,
     library: tuple[Path, ...],
 ) -> None:
-    """Store playbooks in the home: 'kind: playbook' finds them there, from any folder; schedules begin to run.
+    """Store playbooks in the home: 'kind: playbook' finds them there, from any folder; schedules and triggers begin to work.
 
     A playbook that is applied again with another text is a new version; the one applied last is the current one.
     What has been started keeps the version it was started with. Nothing is stored if one of them has errors.
     """
-    schedules = checked_documents(paths, output)
-    files = list(_files(paths, others=bool(schedules)))
+    documents = checked_documents(paths, output)
+    files = list(_files(paths, others=bool(documents)))
     shelves = [*library, *_dirs(paths)]
     books = {
         file: checked(file, output, home=home, allow_unsound=allow_unsound, library=shelves).reading.checked()
@@ -59,10 +59,10 @@ def command(
     }  # fmt: skip
     _refuse_twins(books)
     done = _applied(home, list(books.values()), allow_unsound=allow_unsound) if books else []
-    if schedules:
-        from petra.cli.schedule import applied  # noqa: PLC0415 - most have none
+    if documents:
+        from petra.cli.trigger import applied_documents  # noqa: PLC0415 - most have none
 
-        done += applied(home, schedules)
+        done += applied_documents(home, documents)
     if output == "json":
         print_json({"applied": done})
         return

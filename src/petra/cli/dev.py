@@ -7,6 +7,7 @@ import re
 import webbrowser
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -15,16 +16,18 @@ from petra.cli.output import as_json, tell
 from petra.cli.place import folder_option
 from petra.cli.serve import Serving, serve
 from petra.desk.schedules import Schedules
+from petra.desk.triggers import DeskTriggers
 from petra.embedded import Home, read_file
 from petra.errors import PetraError, UsageError
 from petra.library import files_of
-from petra.playbook.documents import DocumentReading
+from petra.playbook.documents import AnyDocument, DocumentReading
+from petra.playbook.trigger import Trigger
 from petra.playbook.yaml12 import TEXT_BYTES_MAX
 
 LOOK_S = 0.5
 """How often it looks whether a file has changed."""
 _SHOWN_LINES = 12
-_KIND = re.compile(rb"""\bkind["']?\s*:\s*["']?(Playbook|Schedule)\b""")
+_KIND = re.compile(rb"""\bkind["']?\s*:\s*["']?(Playbook|Schedule|Trigger)\b""")
 
 Stamp = tuple[int, int]
 
@@ -38,7 +41,7 @@ Stamp = tuple[int, int]
 @folder_option
 @as_json
 def command(folder: Path, port: int, home: Path, output: str, *, opens: bool) -> None:
-    """Serve a folder of playbooks on this machine: each is applied, schedules too, and again when its file changes."""
+    """Serve a folder of playbooks on this machine: each is applied, schedules and triggers too, and again when its file changes."""
     if not folder.is_dir():
         raise UsageError(f"{folder} is no folder; give the one that your playbooks are in")
 
@@ -85,12 +88,18 @@ def stamps(folder: Path) -> dict[Path, Stamp]:
 
 
 def is_document(file: Path) -> bool:
-    """Tell whether a file is meant to hold a playbook or a schedule, however wrong it may be."""
+    """Tell whether a file is meant to hold a playbook, a schedule or a trigger, however wrong it may be."""
     try:
         with file.open("rb") as opened:
             return _KIND.search(opened.read(TEXT_BYTES_MAX)) is not None
     except OSError:
         return False  # it went while we looked
+
+
+async def _kept(local: Home, document: AnyDocument) -> dict[str, Any]:
+    if isinstance(document, Trigger):
+        return await DeskTriggers(local.engine).apply(local.who, document)
+    return await Schedules(local.engine).apply(local.who, document)
 
 
 async def _applied(
@@ -100,7 +109,7 @@ async def _applied(
     name = file.relative_to(folder)
     try:
         if held is not None:
-            done = await Schedules(local.engine).apply(local.who, held.checked())
+            done = await _kept(local, held.checked())
         else:
             playbook = await asyncio.to_thread(read_file, file)
             [done] = await local.desk.apply(local.who, [playbook])

@@ -1,4 +1,4 @@
-"""Files that hold no playbook but a document of another kind: a schedule. Finding and reading them."""
+"""Files that hold no playbook but a document of another kind: a schedule or a trigger. Finding and reading them."""
 
 from __future__ import annotations
 
@@ -14,8 +14,7 @@ from petra.playbook.problems import Problem, Problems, problem_data
 from petra.playbook.yaml12 import TEXT_BYTES_MAX
 
 if TYPE_CHECKING:  # who runs a playbook loads no calendar
-    from petra.playbook.documents import DocumentReading
-    from petra.playbook.schedule import Schedule
+    from petra.playbook.documents import AnyDocument, DocumentReading
 
 
 def document_in(path: Path) -> DocumentReading | None:
@@ -47,7 +46,7 @@ def documents_of(paths: Iterable[str]) -> Iterator[DocumentReading]:
                 yield found
 
 
-def checked_documents(paths: Iterable[str], output: str) -> list[Schedule]:
+def checked_documents(paths: Iterable[str], output: str) -> list[AnyDocument]:
     """Return the documents that are meant; where one has errors, say so and leave."""
     found = list(documents_of(paths))
     wrong = [one for one in found if any(problem.severity == "error" for problem in one.problems)]

@@ -66,7 +66,7 @@ def applied(home: Path, schedules: list[Schedule]) -> list[dict[str, Any]]:
 @as_json
 def apply(paths: tuple[str, ...], home: Path, output: str) -> None:
     """Store schedules and let them run; 'petra apply' does it for playbooks and schedules together."""
-    found = checked_documents(paths, output)
+    found = [one for one in checked_documents(paths, output) if isinstance(one, Schedule)]
     if not found:
         raise click.UsageError(f"there is no schedule in {', '.join(paths)}")
     done = applied(home, found)
@@ -171,7 +171,7 @@ def _in_file(path: Path, since: str, number: int) -> dict[str, Any] | None:
         for problem in reading.problems:
             print_problem(problem, reading.lines, reading.name, err=True)
         sys.exit(1)
-    return previewed(reading.checked(), SystemClock().now(), since, number)
+    return previewed(reading.checked_as(Schedule), SystemClock().now(), since, number)
 
 
 def _act(home: Path, output: str, asked: OnSchedules, words: str) -> None:

@@ -15,6 +15,7 @@ from petra.desk.requests import (
     Look,
     Move,
     OnSchedules,
+    OnTriggers,
     Remove,
     Reply,
     Request,
@@ -47,7 +48,7 @@ async def carry_out(desk: Desk, who: Principal, request: AnyRequest) -> Reply:
             answered = await move(desk.engine, who, request)
         case Ask():
             answered = await desk.ask(who, request.execution, request.command, request=request.id)
-        case Apply() | Remove() | Look() | OnSchedules():
+        case Apply() | Remove() | Look() | OnSchedules() | OnTriggers():
             return Reply(result=await _told(desk, who, request))
         case _:
             assert_never(request)
@@ -56,7 +57,7 @@ async def carry_out(desk: Desk, who: Principal, request: AnyRequest) -> Reply:
 
 
 async def _told(
-    desk: Desk, who: Principal, request: Apply | Remove | Look | OnSchedules
+    desk: Desk, who: Principal, request: Apply | Remove | Look | OnSchedules | OnTriggers
 ) -> dict[str, object]:
     """Do what concerns the store, or nothing at all."""
     match request:
@@ -69,6 +70,10 @@ async def _told(
             from petra.desk.schedules import Schedules, carried_out  # noqa: PLC0415 - rare
 
             return await carried_out(Schedules(desk.engine), who, request)
+        case OnTriggers():
+            from petra.desk.triggers import DeskTriggers, on_triggers  # noqa: PLC0415 - rare
+
+            return await on_triggers(DeskTriggers(desk.engine), who, request)
         case Remove():
             return {"removed": await desk.remove(who, request.executions, force=request.force)}
         case Look():

@@ -104,7 +104,22 @@ class OnSchedules(Request, frozen=True, tag="schedules"):
     dry_run: bool = False
 
 
-AnyRequest = Ask | Begin | ForkRequest | Move | Apply | Remove | Look | OnSchedules
+class OnTriggers(Request, frozen=True, tag="triggers"):
+    """Do something with triggers: apply a text, list, get, test an event, pause, resume, dead, replay, remove (S24).
+
+    ``letters`` are the dead letters to try again; without any, all of the trigger's are.
+    """
+
+    act: str
+    name: str = ""
+    text: str = ""
+    event: dict[str, Any] = {}
+    letters: list[str] = []
+    number: int = 100
+    reason: str = ""
+
+
+AnyRequest = Ask | Begin | ForkRequest | Move | Apply | Remove | Look | OnSchedules | OnTriggers
 
 
 class Reply(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):

@@ -33,7 +33,7 @@ class Schedules:
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
-        self._documents = Documents(engine.store, engine.clock)
+        self._documents = Documents(engine.store, engine.clock, "Schedule")
         self._tables = Timetables(engine.store, engine.view, engine.clock)
 
     # Applying
@@ -177,7 +177,9 @@ async def carried_out(desk: Schedules, who: Principal, asked: OnSchedules) -> di
     """
     name = asked.name
     acts: Mapping[str, Callable[[], Awaitable[dict[str, Any]]]] = {
-        "apply": lambda: desk.apply(who, read_document(asked.text, "the schedule").checked()),
+        "apply": lambda: desk.apply(
+            who, read_document(asked.text, "the schedule").checked_as(Schedule)
+        ),
         "get": lambda: desk.get(who, name),
         "preview": lambda: desk.preview(who, name, asked.since, asked.number),
         "pause": lambda: desk.pause(who, name, asked.reason),

@@ -23,6 +23,7 @@ from petra.engine.logs import LogFiles
 from petra.engine.notifying import Notifying
 from petra.engine.retention import Retention
 from petra.engine.scope import Scope, family
+from petra.engine.store_clock import by_store
 from petra.notify.channels import NOTIFY_FILE, read_notify
 from petra.objects import Objects, open_objects
 from petra.private import make_file, take
@@ -120,6 +121,7 @@ class Folder(Struct, frozen=True):
         holder = new_name() if self.shared else ""
         notify = read_notify(Path(os.environ.get(NOTIFY) or self.home / NOTIFY_FILE))
         store = await self.open_store()
+        clock = by_store(clock, store, shared=self.shared)
         in_order = (self.home / CLOSED).exists()
         (self.home / CLOSED).unlink(missing_ok=True)
         retention, objects = None, open_objects(self.objects)
@@ -156,4 +158,4 @@ class Folder(Struct, frozen=True):
 
 def new_name() -> str:
     """Make a name for an engine that no other one has, and that says where it runs."""
-    return f"{socket.gethostname()}/{os.getpid()}/{os.urandom(4).hex()}"
+    return f"{socket.gethostname()}/{os.getpid()}/{os.urandom(8).hex()}"

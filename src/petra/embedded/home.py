@@ -92,7 +92,7 @@ class Home(OpenHome):
                 clock, shard_lease_s=shard_lease_s, keep_s=keep_s, only=only, lease_s=lease_s
             ) as engine,
         ):
-            local = cls(engine, clock, library=library)
+            local = cls(engine, engine.clock, library=library)
             keeping = local.keeper.keeping(first, start) if first is not None else nullcontext()
             async with keeping, _heard_by_others(folder, local):
                 yield local

@@ -23,6 +23,8 @@ class Answered(Struct, frozen=True):
     execution: str
     refused: str = ""
     version: int = 0
+    noted: bool = False
+    """Whether the audit was told in the same transaction."""
 
 
 class ReusedError(UsageError):

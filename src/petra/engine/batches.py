@@ -15,6 +15,8 @@ from petra.engine.courier import ANSWER, Courier
 from petra.engine.herald import Herald
 from petra.engine.letters import failed_start, letters_of
 from petra.engine.shards import Shards
+from petra.engine.trigger_ends import TriggerNotes
+from petra.engine.trigger_registry import CHANGED
 from petra.engine.wakes import Wakes
 from petra.store import rows
 
@@ -34,8 +36,10 @@ class Batches:
         clock: Clock,
         *,
         herald: Herald,
+        notes: TriggerNotes,
     ) -> None:
         self._herald = herald
+        self._notes = notes
         self._cache = cache
         self._shards = shards
         self._wakes = wakes
@@ -78,6 +82,8 @@ class Batches:
         draft.letters = letters_of(draft) if draft.mail else ()
         if self._herald.listens(draft.entry.program) and draft.lines:
             draft.notifications = self._herald.told(draft)
+        if draft.lines:
+            draft.arrivals = self._notes.arrived(draft)
         draft.change = change_of(draft, due)
         self._cache.weigh(draft.entry, draft.lines)
         return draft.change
@@ -103,7 +109,9 @@ class Batches:
             for request, _ in draft.requests
             if request.letter and request.command
         ]
-        return (*self._courier.notices(letters), *answered, *self._to_be_sent(drafts))
+        waiting = any(row.state == "waiting" for draft in drafts for row in draft.arrivals)
+        woken = (CHANGED,) if waiting else ()
+        return (*self._courier.notices(letters), *answered, *self._to_be_sent(drafts), *woken)
 
     def _to_be_sent(self, drafts: Iterable[Draft]) -> list[str]:
         """Return the notices for what other engines are to send."""

@@ -31,6 +31,17 @@ class ByWeight(Generic[T]):
         self._bytes += entry.weight - (known.counted if known is not None else 0)
         entry.counted = entry.weight
         self.entries[execution] = entry
+        if self._bytes > self.most:
+            self._make_room(execution)
+
+    def grown(self, execution: str, entry: T) -> None:
+        """Count what an execution that is kept takes by now."""
+        self._bytes += entry.weight - entry.counted
+        entry.counted = entry.weight
+        if self._bytes > self.most:
+            self._make_room(execution)
+
+    def _make_room(self, execution: str) -> None:
         while self._bytes > self.most:
             idle = next((key for key, entry in self.entries.items() if not entry.busy), None)
             if idle is None or idle == execution:

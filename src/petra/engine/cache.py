@@ -266,11 +266,11 @@ class Cache(Programs):
         place, other = self._running, self._resting
         if not entry.out:
             place, other = other, place
-        if place.entries.get(execution) is not entry:
-            if other.entries.get(execution) is not entry:
-                return
+        if place.entries.get(execution) is entry:
+            place.grown(execution, entry)
+        elif other.entries.get(execution) is entry:
             other.pop(execution)
-        place.put(execution, entry)
+            place.put(execution, entry)
 
     def drop(self, execution: str) -> None:
         """Forget an execution; it will be loaded again."""

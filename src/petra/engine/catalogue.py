@@ -20,8 +20,9 @@ from petra.namespaces import DEFAULT
 from petra.playbook import Playbook, read
 from petra.playbook.company import Company
 from petra.store.base import Store
-from petra.store.rows import Batch
+from petra.store.rows import AuditNote, Batch
 from petra.store.rows import PlaybookRow as Row
+from petra.store.trail import noted
 
 ANY = "*"
 """What a playbook ``replaces`` that takes the place of whatever is there, and comes into no empty one."""
@@ -91,7 +92,7 @@ class Catalogue:
                 raise _stale(row, current)
             return Applied(current, unchanged=True)
         row = msgspec.structs.replace(row, replaces=replaces)
-        if (await self._store.commit(Batch(playbooks=(row,)))).stale:
+        if not await shelved(self._store, row):
             raise _stale(row, await self._current(row))
         return Applied(row, unchanged=False)
 
@@ -124,6 +125,16 @@ class Catalogue:
         if new:
             await self._store.commit(Batch(playbooks=tuple(new)))
         return company
+
+
+async def shelved(store: Store, row: Row) -> bool:
+    """Store a playbook or another document, and note that; False where it would replace another one than it was to."""
+
+    async def commit(note: AuditNote | None) -> bool:
+        batch = Batch(playbooks=(row,), notes=() if note is None else (note,))
+        return not (await store.commit(batch)).stale
+
+    return await noted(commit)
 
 
 def _stale(row: Row, current: Row | None) -> StaleError:

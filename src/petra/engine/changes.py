@@ -43,6 +43,7 @@ class Draft(msgspec.Struct):
     stuck: str = ""
     """Why the execution was stuck before it."""
     notifications: tuple[rows.NotificationRow, ...] = ()
+    arrivals: tuple[rows.ArrivalRow, ...] = ()
 
     def answers_to(self, command: str) -> bool:
         """Whether a command is answered here already."""
@@ -104,6 +105,10 @@ def change_of(draft: Draft, due: float | None) -> rows.Change:
         letters=draft.letters,
         taken=tuple(draft.taken),
         notifications=draft.notifications,
+        notes=tuple([r.note for r, refused in draft.requests if r.note and not refused])
+        if draft.lines
+        else (),
+        arrivals=draft.arrivals,
     )
 
 

@@ -27,6 +27,7 @@ from petra.engine.trouble import one_by_one
 from petra.kernel import commands as c
 from petra.store import rows
 from petra.store.base import ChangeFate, Fate, Store
+from petra.store.bus import Bus
 from petra.store.errors import FullError, StoreError, UnavailableError, UncertainError
 
 _log = logging.getLogger(__name__)
@@ -50,8 +51,10 @@ class Committer:
         releaser: Releaser,
         dispatcher: Dispatcher,
         meters: Meters,
+        bus: Bus,
     ) -> None:
         self._store = store
+        self._bus = bus
         self.meters = meters
         self._clock = clock
         self._shards = shards
@@ -118,6 +121,7 @@ class Committer:
                 await self._clock.sleep(RETRY_S)  # the same batch again is safe
             else:
                 self.meters.committed(batch, self._clock.monotonic() - begun)
+                self._bus.tell(*batch.notices)
                 return outcomes
 
     async def _each_stored(

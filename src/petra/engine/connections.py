@@ -16,6 +16,7 @@ from petra.engine.custody import Custody
 from petra.engine.dispatch import Dispatcher
 from petra.engine.feed import Feed
 from petra.engine.giving import Giving
+from petra.engine.guests import Guests
 from petra.engine.inbox import Inbox
 from petra.engine.keychains import Keychains
 from petra.engine.life import Life
@@ -42,6 +43,7 @@ class WorkerConnections(Struct, frozen=True, kw_only=True):
     logs: RunLogs
     retries: Retries
     giving: Giving
+    guests: Guests
 
     async def converse(
         self,
@@ -88,6 +90,7 @@ class WorkerConnections(Struct, frozen=True, kw_only=True):
                 await dispatcher.pump()
             case frames.Heartbeat():
                 self.custody.heartbeat(link, frame.leases)
+                self.guests.beat(link, frame.leases)
                 await dispatcher.pump()
             case frames.Hello() | frames.Want() | frames.Drain() | frames.Bye():
                 await self._staff(link, frame, bounds)
@@ -108,6 +111,7 @@ class WorkerConnections(Struct, frozen=True, kw_only=True):
                 self.keychains.came(link, frame.pool, bounds)
                 self.custody.hello(link, frame, bounds)
                 await self.dispatcher.know_again(link)
+                await self.guests.came(link)
                 self.feed.tell(Topic.WORKERS, Notice(about="come", text=frame.worker))
             case frames.Want():
                 await self.dispatcher.forgot(link, frame.digests, frame.shared)

@@ -32,6 +32,7 @@ from petra.kernel import Program
 from petra.kernel import commands as c
 from petra.namespaces import DEFAULT
 from petra.store.base import READ_LIMIT, Store
+from petra.store.bus import Bus
 from petra.store.errors import FullError, StoreError, UnavailableError, UncertainError
 from petra.store.rows import Batch, Letter, PlaybookRow, shard_of
 from petra.wire import frames
@@ -55,9 +56,11 @@ class Courier:
         inbox: Inbox,
         life: Life,
         conditions: Conditions,
+        bus: Bus,
         scope: Scope | None = None,
     ) -> None:
         self._store = store
+        self._bus = bus
         self._scope = scope or Scope()
         self._cache = cache
         self._shards = shards
@@ -113,6 +116,7 @@ class Courier:
             command=message.id,
             request=message.request,
             letter=letter.id,
+            note=message.note,
         )
         if isinstance(command, c.Start | c.Migrate):
             try:
@@ -255,6 +259,7 @@ class Courier:
             id=request.command,
             request=request.request,
             digest=brings.digest if (brings := request.program or request.target) else "",
+            note=request.note,
         )
         name = request.command or secrets.token_hex(12)
         return Letter(
@@ -320,4 +325,5 @@ class Courier:
                 _log.exception("a letter cannot be stored")
                 return False
             else:
+                self._bus.tell(*batch.notices)
                 return True

@@ -83,11 +83,33 @@ class Custody:
         """Take over a run that a worker elsewhere had from an engine that is gone: it is its own until its lease runs out."""
         self.leases.adopt(row, self.until())
         for worker in self.roster.workers.values():
-            if row.lease in worker.awaited:
-                del worker.awaited[row.lease]
+            if row.lease in worker.awaited or row.lease in worker.guests:
+                worker.awaited.pop(row.lease, None)
+                worker.guests.pop(row.lease, None)
                 if self._may_go_on(row.lease, worker):
                     self._goes_on(self.leases[row.lease], worker)
                     self.found_again(worker.link)
+
+    def held_elsewhere(self, lease_id: str) -> None:
+        """Another engine says that the worker of a lease is there, and works.
+
+        One that waits for further iterations would wait for ever: nobody there can send them.
+        """
+        lease = self.leases.get(lease_id)
+        if lease is not None and not lease.more:
+            lease.expires = self.until()
+
+    def reported_elsewhere(self, execution: str, run: str, chunk: str) -> None:
+        """What was done under a lease came by letter: the worker is with another engine."""
+        for lease in self.leases.of(execution, run):
+            if lease.row.pending.chunk == chunk and lease.reporter is None:
+                self.done(lease.id)
+
+    def dismiss(self, lease_id: str) -> None:
+        """Whoever acts for a run says that its lease has ended: a worker that has it here stops."""
+        for worker in self.roster.workers.values():
+            if worker.guests.pop(lease_id, None) is not None:
+                self._cancel(worker, [lease_id])
 
     def until(self) -> float:
         """Return when a lease runs out that is given or prolonged now."""
@@ -105,7 +127,7 @@ class Custody:
         lost = [lease for lease in hello.leases if not self._may_go_on(lease, worker)]
         if any(self.leases.mint.is_made_up(lease) for lease in lost):
             raise BreachError("it says that it has a lease which nobody gave")
-        self.roster.workers[link] = worker
+        self.roster.add(worker)
         for lease_id in [lease for lease in hello.leases if lease not in lost]:
             self._goes_on(self.leases[lease_id], worker)
         if hello.session:
@@ -176,11 +198,11 @@ class Custody:
 
     def away(self, link: Link) -> None:
         """A connection is gone, and its worker may come back: it keeps its leases until they run out."""
-        self.roster.workers.pop(link, None)
+        self.roster.remove(link)
 
     def gone(self, link: Link, *, in_order: bool = False) -> None:
         """A worker is gone for good; what it had and did not report is lost at once."""
-        worker = self.roster.workers.pop(link, None)
+        worker = self.roster.remove(link)
         kept = self.roster.kept.pop(link, None)
         for lease_id in sorted(worker.leases) if worker is not None else ():
             if self.leases[lease_id].reporter is not None:

@@ -1,4 +1,4 @@
-"""The documents of a store that are no playbooks: schedules, versioned like those (S24).
+"""The documents of a store that are no playbooks: schedules and triggers, versioned like those (S24).
 
 They stand on shelves of their own, one of each kind in a namespace, so that no path of theirs is one of a playbook.
 """
@@ -10,18 +10,19 @@ from typing import Any, NamedTuple
 import msgspec
 
 from petra.clock import Clock
-from petra.engine.catalogue import ANY, StaleError
-from petra.playbook.schedule import Schedule
+from petra.engine.catalogue import ANY, StaleError, shelved
+from petra.playbook.documents import AnyDocument
 from petra.playbook.write import document_yaml
 from petra.store.base import Store
-from petra.store.rows import Batch, PlaybookRow
+from petra.store.rows import PlaybookRow
 
-SCHEDULES = "schedules"
+SHELVES = {"Schedule": "schedules", "Trigger": "triggers"}
 
 
 class AppliedDocument(NamedTuple):
     """What became of a document that was applied."""
 
+    kind: str
     row: PlaybookRow
     unchanged: bool
 
@@ -29,28 +30,29 @@ class AppliedDocument(NamedTuple):
         """Return it as plain data."""
         row = self.row
         return {
-            "kind": "Schedule", "path": row.path, "version": row.version, "digest": row.digest,
+            "kind": self.kind, "path": row.path, "version": row.version, "digest": row.digest,
             "unchanged": self.unchanged,
         }  # fmt: skip
 
 
 class Documents:
-    """Keeps documents in a store."""
+    """Keeps documents of a kind in a store."""
 
-    def __init__(self, store: Store, clock: Clock) -> None:
+    def __init__(self, store: Store, clock: Clock, kind: str) -> None:
         self._store = store
         self._clock = clock
+        self._kind = kind
 
     async def apply(
-        self, schedule: Schedule, namespace: str, *, replaces: str | None = None
+        self, document: AnyDocument, namespace: str, *, replaces: str | None = None
     ) -> AppliedDocument:
-        """Make a schedule the current one of its name; one that is already stays as it is.
+        """Make a document the current one of its name; one that is already stays as it is.
 
         Raises:
             StaleError: the current one is not the one that it ``replaces``.
         """
-        row = _row(schedule, self._clock.now(), _shelf(namespace))
-        current = await self.current(schedule.name, namespace)
+        row = _row(document, self._clock.now(), self._shelf(namespace))
+        current = await self.current(document.name, namespace)
         digest = current.digest if current is not None else ""
         if replaces == ANY and current is not None:
             replaces = None
@@ -59,30 +61,29 @@ class Documents:
                 f"'{row.path}' is {f'at {digest[:12]}' if digest else 'not there'} now"
             )
         if current is not None and digest == row.digest:
-            return AppliedDocument(current, unchanged=True)
+            return AppliedDocument(self._kind, current, unchanged=True)
         row = msgspec.structs.replace(row, replaces=replaces)
-        if (await self._store.commit(Batch(playbooks=(row,)))).stale:
+        if not await shelved(self._store, row):
             raise StaleError(f"'{row.path}' has changed meanwhile")
-        return AppliedDocument(row, unchanged=False)
+        return AppliedDocument(self._kind, row, unchanged=False)
 
     async def current(self, name: str, namespace: str) -> PlaybookRow | None:
-        """Return the current text of a schedule, or None."""
+        """Return the current text of a document, or None."""
         return next(iter(await self.versions(name, namespace, limit=1)), None)
 
     async def versions(self, name: str, namespace: str, *, limit: int) -> list[PlaybookRow]:
-        """Return the texts that a schedule had, the current one first."""
-        shelf = _shelf(namespace)
+        """Return the texts that a document had, the current one first."""
+        shelf = self._shelf(namespace)
         return await self._store.playbook_versions(name, limit=limit, namespace=shelf)
 
+    def _shelf(self, namespace: str) -> str:
+        return f"{namespace}/{SHELVES[self._kind]}"  # no namespace has a slash in its name
 
-def _shelf(namespace: str) -> str:
-    return f"{namespace}/{SCHEDULES}"  # no namespace has a slash in its name
 
-
-def _row(schedule: Schedule, applied: float, shelf: str) -> PlaybookRow:
-    version = schedule.metadata.version
+def _row(document: AnyDocument, applied: float, shelf: str) -> PlaybookRow:
+    version = document.metadata.version
     return PlaybookRow(
-        digest=schedule.digest, name=schedule.metadata.name, path=schedule.name,
-        version="" if version is None else str(version), source=document_yaml(schedule).encode(), applied=applied,
+        digest=document.digest, name=document.metadata.name, path=document.name,
+        version="" if version is None else str(version), source=document_yaml(document).encode(), applied=applied,
         namespace=shelf,
     )  # fmt: skip

@@ -38,6 +38,7 @@ from petra.engine.decider import Decider
 from petra.engine.dispatch import Dispatcher
 from petra.engine.feed import Feed
 from petra.engine.giving import Giving, SecretKeeper
+from petra.engine.guests import Guests
 from petra.engine.handover import Handover
 from petra.engine.inbox import Inbox
 from petra.engine.keychains import Keychains
@@ -60,6 +61,7 @@ from petra.engine.roster import Roster
 from petra.engine.scope import Scope
 from petra.engine.shards import MOVED, Shards
 from petra.engine.shelf import Porter
+from petra.engine.store_clock import by_store
 from petra.engine.submissions import (
     CallerMake,
     Make,
@@ -67,6 +69,8 @@ from petra.engine.submissions import (
     of_taken_back,
     of_time,
 )
+from petra.engine.trigger_registry import CHANGED
+from petra.engine.triggers import Triggers
 from petra.engine.wakes import Wakes
 from petra.engine.workers import Link
 from petra.kernel import Program
@@ -79,6 +83,8 @@ from petra.own_labels import KEEPS
 from petra.playbook import Playbook
 from petra.playbook.keeper import keeper
 from petra.store.base import Store
+from petra.store.bus import Bus
+from petra.store.trail import under_way
 
 _log = logging.getLogger(__name__)
 
@@ -86,6 +92,7 @@ _log = logging.getLogger(__name__)
 class Engine:
     """Runs executions durably on a store."""
 
+    _deciding: asyncio.Task[None] | None = None
     in_order = False
     """After the end: whether it closed with nothing lost that the next one has to know of."""
 
@@ -104,27 +111,28 @@ class Engine:
         scope: Scope | None = None,
         secrets: SecretKeeper | None = None,
         notifying: Notifying | None = None,
+        bus: Bus | None = None,
     ) -> None:
         """Make an engine; without ``objects`` a value that is too large for an event is an error of kind limit.
 
         With a ``scope`` it goes on with the executions in that, and leaves the others as they are.
-
         ``handed_back`` says that the last one closed in order, so that no delivery was lost. An engine with
         a ``holder``, a name that no other one has, shares the store with others. ``secrets`` has what workers may ask for.
+        Without a ``bus`` hints go through the store.
         """
-        self._handed_back, self.scope = handed_back, scope or Scope()
-        self.store = store
-        self.clock: Clock = clock or SystemClock()
+        self._handed_back, self.scope, self.store = handed_back, scope or Scope(), store
+        self.bus = bus if bus is not None else store.bus
+        self.clock = by_store(clock or SystemClock(), store, shared=bool(holder))
         self.life = Life(self.clock, self._stopped)
-        self.shards = Shards(store, self.clock, holder, lease_s=shard_lease_s)
+        self.shards = Shards(store, self.clock, holder, bus=self.bus, lease_s=shard_lease_s)
         self.cache = Cache(store, owns=self.shards.owns)
         self._inbox, self._awaited = Inbox(), AwaitedAnswers()
         backlog = Backlog(store, self.shards, self.scope)
         self.custody = Custody(self.clock, self._inbox, backlog, lease_s, self.shards.take_over_s)
         reports = ReportIntake(self.custody, self._inbox)
+        self._guests = Guests(store, self.custody, self.shards, self.bus)
         self._dispatcher = Dispatcher(
-            store, self.custody, reports, cache=self.cache, clock=self.clock, shards=self.shards, life=self.life,
-            gives=secrets is not None,
+            store, self.custody, reports, cache=self.cache, clock=self.clock, shards=self.shards, life=self.life, gives=secrets is not None,
         )  # fmt: skip
         self.catalogue = Catalogue(store, self.clock)
         self.feed, self.meters = Feed(), Meters()
@@ -134,25 +142,25 @@ class Engine:
         self._conditions = Conditions(self.proofs, self.keychains)
         self._courier = Courier(
             store, self.cache, self.shards, self.clock, inbox=self._inbox, life=self.life,
-            conditions=self._conditions, scope=self.scope,
+            conditions=self._conditions, scope=self.scope, bus=self.bus,
         )  # fmt: skip
         self.logs, self.retries = RunLogs(logs), Retries(self.clock)
         self.objects, self._retention = objects, retention
         self._porter = Porter(objects, self.clock, self.life, self._inbox)
         refusals = Refusals(self._inbox, self._courier, reports)
         self.notifying = (notifying or Notifying()).begun(self)
+        self.triggers = Triggers(self, secrets)
         releaser = Releaser(
             self.custody, reports, store=store, inbox=self._inbox, courier=self._courier, feed=self.feed, refusals=refusals,
-            to_be_sent=self.notifying.wake,
+            to_be_sent=self.notifying.wake, arrived=self.triggers.wake,
         )  # fmt: skip
         committer = Committer(
             store=store, clock=self.clock, shards=self.shards, cache=self.cache, inbox=self._inbox,
-            batches=Batches(self.cache, self.shards, self.wakes, self._courier, self.clock, herald=self.notifying.herald), meters=self.meters, porter=self._porter, feed=self.feed, refusals=refusals, releaser=releaser, dispatcher=self._dispatcher,
+            batches=Batches(self.cache, self.shards, self.wakes, self._courier, self.clock, herald=self.notifying.herald, notes=self.triggers.notes), meters=self.meters, bus=self.bus, porter=self._porter, feed=self.feed, refusals=refusals, releaser=releaser, dispatcher=self._dispatcher,
         )  # fmt: skip
         self._decider = Decider(
             store=store, clock=self.clock, shards=self.shards, cache=self.cache, inbox=self._inbox,
-            courier=self._courier, feed=self.feed, life=self.life, porter=self._porter, refusals=refusals,
-            committer=committer,
+            courier=self._courier, feed=self.feed, life=self.life, porter=self._porter, refusals=refusals, committer=committer,
         )  # fmt: skip
         self._recovery = Recovery(store, backlog, self.custody, self._decider, self.scope)
         self._handover = self.shards.owner = Handover(
@@ -162,24 +170,26 @@ class Engine:
         self.connections = WorkerConnections(
             life=self.life, inbox=self._inbox, custody=self.custody, reports=reports,
             dispatcher=self._dispatcher, keychains=self.keychains, feed=self.feed, logs=self.logs, retries=self.retries,
-            giving=Giving(secrets, self.custody.leases, self.cache),
+            giving=Giving(secrets, self.custody.leases, self.cache), guests=self._guests,
         )  # fmt: skip
         self.custody.found_again = self._know_again
-        self._deciding: asyncio.Task[None] | None = None
 
     # Life
 
     async def __aenter__(self) -> Self:
+        await self.triggers.begin()
         if self.shards.epochs is None:
             await self._recovery.find(None, in_order=self._handed_back)
             self._handover.begun()
         else:
-            await self.store.listen(self._heard)
+            await self.bus.hear(self._heard)
             await self.shards.begin()
         self._deciding = self.life.errand("decide", self._decider.run())
         self.life.for_ever("timers", self._time_loop)
         self.life.for_ever("sweep", self._sweep_loop)
         self.life.for_ever("recovery", self._recovery.run)
+        if self.scope.is_whole:
+            self.life.for_ever("triggers", self.triggers.run)
         if self.notifying.sender is not None:
             self.life.for_ever("notifications", self.notifying.sender.run)
         if self.shards.epochs is not None:
@@ -192,6 +202,7 @@ class Engine:
     async def __aexit__(self, *_: object) -> None:
         done = await self.life.close(self._finish, CLOSE_S)
         await self.notifying.close()
+        await self.triggers.watches.close()
         whole = done and self.life.failure is None
         self.in_order = whole and self._recovery.is_done
         if not self.scope.is_whole:  # then what others left as lost is lost still
@@ -253,11 +264,32 @@ class Engine:
             allow_unsound=allow_unsound, namespace=namespace,
             company=await self.catalogue.keep(gathered, namespace) if gathered is not None else None,
         )  # fmt: skip
+        return await self._started(program, start, execution, command)
+
+    async def begin(  # noqa: PLR0913 - what a start is made of
+        self,
+        program: Program,
+        workload: dict[str, Any],
+        *,
+        execution: str,
+        labels: dict[str, str],
+        actor: str,
+        namespace: str,
+    ) -> Answered:
+        """Start an execution that no caller asked for, under labels of our own."""
+        start = c.Start(
+            now=0.0, workload=admit.workload(workload), labels=labels, actor=actor, namespace=namespace
+        )  # fmt: skip
+        return await self._started(program, start, execution, "")
+
+    async def _started(
+        self, program: Program, start: c.Start, execution: str, command: str
+    ) -> Answered:
         asked: list[Any] = ["start", program.digest, start.workload]
         if start.labels or start.company is not None:
             asked += [start.labels, msgspec.to_builtins(start.company)]
-        if namespace != DEFAULT:
-            asked.append({"namespace": namespace})
+        if start.namespace != DEFAULT:
+            asked.append({"namespace": start.namespace})
         return await self._ask(
             execution, lambda now: msgspec.structs.replace(start, now=now), command=command,
             request=request_hash(asked), program=program,
@@ -362,8 +394,9 @@ class Engine:
             answer.cancel()
             return answered
         self.scope.add(execution)
-        self._inbox.push(Submission(execution, make, answer, command, request, program, target))
-        return await asyncio.shield(answer)
+        submission = Submission(execution, make, answer, command, request, program, target)
+        self._inbox.push(submission)
+        return await _noted(submission, answer)
 
     def check(self) -> None:
         """Raise a StoppedError if the engine closes or has stopped, with the reason."""
@@ -393,9 +426,10 @@ class Engine:
         while True:
             await self._courier.look()
             self.custody.sweep()
+            self.triggers.swept()
             await self._dispatcher.pump()
             if self.shards.epochs is not None:
-                await self.store.listen(self._heard)
+                await self.bus.hear(self._heard)
             await self._courier.wait(SWEEP_S)
 
     async def _retain(self) -> None:
@@ -422,7 +456,9 @@ class Engine:
             self.shards.notice()
         elif notice.startswith(TO_BE_SENT):
             self.notifying.wake()
-        else:
+        elif notice == CHANGED:
+            self.triggers.wake()
+        elif not self._guests.heard(notice):
             self._courier.heard(notice)
 
     def _stopped(self, why: StoppedError) -> None:
@@ -432,6 +468,17 @@ class Engine:
         self._inbox.end()
         self._awaited.fail(why)
         self.feed.close(why)
+
+
+async def _noted(request: Submission, answer: asyncio.Future[Answered]) -> Answered:
+    """Wait for an answer; what asks for it is noted with the change that carries it out."""
+    trail = under_way()
+    if trail is not None:
+        request.note = trail.entry()
+    answered = await asyncio.shield(answer)
+    if trail is not None and answered.noted:
+        trail.written = True
+    return answered
 
 
 def _admitted(make: Make) -> Make:

@@ -47,6 +47,13 @@ class SecretKeeper(Protocol):
             KeychainError: there is none, or not for that pool.
         """
 
+    async def reveal(self, namespace: str, name: str) -> Any:
+        """Return a credential for what the server itself does: verify a webhook, listen to a database.
+
+        Raises:
+            KeychainError: there is none.
+        """
+
 
 class Giving:
     """Answers workers that ask for stored credentials."""

@@ -39,7 +39,9 @@ class Leases:
     def give(self, row: PendingRow, worker: WorkerSeen, given: Assignment, expires: float) -> str:
         """Give a worker the right to do an assignment; return its name."""
         out = {one.path: one for one in given.iterations} if given.more else {}
-        lease = Lease(self.mint.make(), row, worker, expires, given.more, out)
+        lease = Lease(
+            self.mint.make(shard_of(row.execution)), row, worker, expires, given.more, out
+        )
         self._put(lease)
         return lease.id
 

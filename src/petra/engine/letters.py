@@ -15,7 +15,7 @@ from petra.engine.changes import Draft
 from petra.engine.submissions import Submission
 from petra.kernel import State
 from petra.kernel import commands as c
-from petra.store.rows import Letter
+from petra.store.rows import AuditNote, Letter
 from petra.wire import Error
 
 
@@ -32,6 +32,8 @@ class Message(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     digest: str = ""
     path: str = ""
     version: str | None = None
+    note: AuditNote | None = None
+    """What the audit is to say of it."""
 
 
 encode = msgspec.json.Encoder().encode

@@ -73,6 +73,7 @@ RECOVER_MAX = 100
 SHARD_LEASE_S = 10.0
 TAKE_OVER = 3
 LEAVE_S = 30.0
+CLOCK_SLACK_S = 0.5
 ANSWER_POLL_S = 1.0
 FOLLOW_S = 0.25
 
@@ -108,6 +109,26 @@ NOTIFY_TITLE_MAX = 200
 NOTIFY_TEXT_MAX = 4_000
 NOTIFY_DATA_MAX = 65_536
 NOTIFY_FLUSH_S = 5.0
+
+# Events that start executions
+ARRIVALS_KEPT_S = 2_592_000.0
+ARRIVALS_AT_ONCE = 64
+ARRIVAL_BYTES_MAX = 4_194_304
+ARRIVAL_ERROR_MAX = 2_000
+IN_A_ROW_MAX = 32
+TRIGGERS_POLL_S = 5.0
+TRIGGERS_FORGET_S = 3_600.0
+TRIGGER_SECRET_S = 2.0
+TRIGGER_PROGRAM_S = 0.2
+TRIGGER_PROGRAMS_MAX = 1_000
+TRIGGER_TRIES = 20
+STARTING_TRIES = 200
+STARTING_S = 0.02
+WATCH_AGAIN_S = 5.0
+WATCHED_AT_ONCE = 500
+HEARD_MAX = 10_000
+LISTEN_CHECK_S = 20.0
+LISTEN_GAPS_MAX = 10
 
 
 class Limit(Struct, frozen=True):
@@ -265,6 +286,12 @@ LIMITS = (
         "a shard that is to be handed over and still has runs out stays where it is for now",
     ),
     Limit(
+        "CLOCK_SLACK_S",
+        CLOCK_SLACK_S,
+        "seconds",
+        "a clock that is further off the store's is set right by it",
+    ),
+    Limit(
         "ANSWER_POLL_S", ANSWER_POLL_S, "seconds", "an answer of another engine is looked for again"
     ),
     Limit("FOLLOW_S", FOLLOW_S, "seconds", "an execution of another engine is looked at again"),
@@ -347,5 +374,97 @@ LIMITS = (
         NOTIFY_FLUSH_S,
         "seconds",
         "what could not be sent when a process ends is sent by the next one",
+    ),
+    Limit(
+        "ARRIVALS_KEPT_S",
+        ARRIVALS_KEPT_S,
+        "seconds",
+        "the same event starts its playbook again, files apart",
+    ),
+    Limit(
+        "ARRIVALS_AT_ONCE",
+        ARRIVALS_AT_ONCE,
+        "events",
+        "the rest of the events that wait is dealt with next",
+    ),
+    Limit(
+        "ARRIVAL_BYTES_MAX", ARRIVAL_BYTES_MAX, "bytes", "of a dead letter only its size is kept"
+    ),
+    Limit(
+        "ARRIVAL_ERROR_MAX",
+        ARRIVAL_ERROR_MAX,
+        "characters",
+        "the rest of why an event is dead is left out",
+    ),
+    Limit(
+        "IN_A_ROW_MAX",
+        IN_A_ROW_MAX,
+        "executions",
+        "the end of the last one, started by ends of others, is a dead letter",
+    ),
+    Limit(
+        "TRIGGERS_POLL_S",
+        TRIGGERS_POLL_S,
+        "seconds",
+        "an engine looks whether others have changed triggers",
+    ),
+    Limit("TRIGGERS_FORGET_S", TRIGGERS_FORGET_S, "seconds", "old events are forgotten"),
+    Limit("TRIGGER_SECRET_S", TRIGGER_SECRET_S, "seconds", "the secret of a webhook is read again"),
+    Limit(
+        "TRIGGER_TRIES",
+        TRIGGER_TRIES,
+        "tries",
+        "a change of a trigger that others change too is refused",
+    ),
+    Limit(
+        "STARTING_TRIES",
+        STARTING_TRIES,
+        "tries",
+        "an event that another one is about to start counts as started",
+    ),
+    Limit(
+        "STARTING_S",
+        STARTING_S,
+        "seconds",
+        "it is looked again whether what another one starts is durable",
+    ),
+    Limit(
+        "WATCH_AGAIN_S",
+        WATCH_AGAIN_S,
+        "seconds",
+        "a folder or database that could not be watched is tried again",
+    ),
+    Limit(
+        "WATCHED_AT_ONCE",
+        WATCHED_AT_ONCE,
+        "events",
+        "further files and notifications are written down next",
+    ),
+    Limit(
+        "HEARD_MAX", HEARD_MAX, "notifications", "it begins to listen anew, and tells of the gap"
+    ),
+    Limit(
+        "LISTEN_CHECK_S",
+        LISTEN_CHECK_S,
+        "seconds",
+        "a connection that is silent is asked whether it is one",
+    ),
+    Limit(
+        "LISTEN_GAPS_MAX",
+        LISTEN_GAPS_MAX,
+        "gaps",
+        "the earliest time that nobody listened is forgotten",
+    ),
+    Limit(
+        "TRIGGER_PROGRAM_S",
+        TRIGGER_PROGRAM_S,
+        "seconds",
+        "the current version of the playbook of a trigger is looked for again",
+    ),
+    Limit(
+        "TRIGGER_PROGRAMS_MAX",
+        TRIGGER_PROGRAMS_MAX,
+        "triggers",
+        "their playbooks are looked for again",
     ),
 )

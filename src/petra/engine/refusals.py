@@ -5,6 +5,8 @@ It was answered before, its execution is there already, or it cannot be carried 
 
 from __future__ import annotations
 
+from msgspec.structs import replace
+
 from petra.engine.answers import Answered, known_answer
 from petra.engine.cache import Entry
 from petra.engine.courier import TAKEN, Courier
@@ -43,7 +45,8 @@ class Refusals:
     def answer_again(self, request: Submission, known: rows.Answer) -> None:
         """Give the answer that was given before, or say that this is another question."""
         try:
-            request.reply(known_answer(known, request.request))
+            # that the first one was noted says nothing of this one
+            request.reply(replace(known_answer(known, request.request), noted=False))
         except UsageError as error:
             request.fail(error)
         if request.letter:

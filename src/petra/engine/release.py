@@ -39,8 +39,10 @@ class Releaser:
         feed: Feed,
         refusals: Refusals,
         to_be_sent: Callable[[], None],
+        arrived: Callable[[], None],
     ) -> None:
         self._to_be_sent = to_be_sent
+        self._arrived = arrived
         self._store = store
         self._inbox = inbox
         self._courier = courier
@@ -68,7 +70,8 @@ class Releaser:
                 if refused and request.command and not (draft.lines or request.letter):
                     await self._refused(request, Answered(entry.state.id, refused, draft.version))
                 elif request.answer is not None:
-                    request.reply(Answered(entry.state.id, refused, draft.version))
+                    noted = bool(draft.lines) and request.is_noted(refused)
+                    request.reply(Answered(entry.state.id, refused, draft.version, noted))
         return acks
 
     async def post(self, drafts: list[Draft]) -> None:
@@ -118,9 +121,14 @@ class Releaser:
         entry = draft.entry
         if draft.notifications:
             self._to_be_sent()
+        if draft.arrivals and any(row.state == "waiting" for row in draft.arrivals):
+            self._arrived()
         for request, _ in draft.requests:
             if request.part is not None:
                 self._reports.settled(*request.part)
+        if any(request.letter for request, _ in draft.requests):
+            for run, chunk in draft.released.keys() - draft.assigned.keys():
+                self._custody.reported_elsewhere(entry.state.id, run, chunk)
         for run in draft.stopped:
             self._custody.stop(entry.state.id, run, "withdrawn")
         for pending, assignment in draft.assigned.values():

@@ -8,6 +8,7 @@ Rule 3: objects go when no execution that is left refers to them (``petra.engine
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
+from functools import partial
 
 from msgspec import Struct, field
 
@@ -16,7 +17,8 @@ from petra.engine.retention import collect
 from petra.errors import UsageError
 from petra.objects import Objects
 from petra.store.base import PAGE, Store
-from petra.store.rows import ExecutionFilter, ExecutionRow
+from petra.store.rows import AuditNote, ExecutionFilter, ExecutionRow
+from petra.store.trail import noted
 
 
 class Family(Struct):
@@ -70,11 +72,17 @@ async def remove(
     """Remove executions that have ended, a few at a time; return those that are gone."""
     gone: list[str] = []
     for some in _pieces(list(executions)):
-        removed = (await store.remove(some)).executions
+        removed = await noted(partial(_removed, store, some))
         gone += removed
         if objects is not None:
             await collect(store, objects, removed)
     return tuple(gone)
+
+
+async def _removed(
+    store: Store, executions: Sequence[str], note: AuditNote | None
+) -> tuple[str, ...]:
+    return (await store.remove(executions, note)).executions
 
 
 def _pieces(names: Sequence[str]) -> Iterator[Sequence[str]]:

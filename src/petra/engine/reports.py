@@ -31,8 +31,14 @@ class ReportIntake:
         Raises:
             BreachError: the lease is, or was, for something else; or it makes up leases.
         """
-        if report.lease in self._workers[link].awaited:
+        worker = self._workers[link]
+        if report.lease in worker.awaited:
             return  # the worker repeats it: by then somebody acts for its execution
+        if (row := worker.guests.get(report.lease)) is not None:
+            if not is_of(row, report):
+                raise BreachError("it reported something else than what its lease is for")
+            self._inbox.push(of_report(link, report, lambda *_: True))  # it is passed on
+            return
         if self._is_recorded(link, report):
             self._inbox.push(of_report(link, report, self.holds))
         else:

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from petra.clock import Clock
 from petra.engine.limits import CREDIT_PER_SLOT, STALE_S
 from petra.engine.manners import BreachError
+from petra.engine.room import RoomOffered
 from petra.engine.workers import Link, Queue, Seen, WorkerSeen
 from petra.namespaces import DEFAULT
 
@@ -21,12 +22,25 @@ class Roster:
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
         self.workers: dict[Link, WorkerSeen] = {}
+        self._room = RoomOffered()
         self.kept: dict[Link, Callable[[], None]] = {}
         """What ends each worker that somebody here keeps."""
         self.troubles: dict[str, str] = {}
         """What their keeper saw last, by pool."""
 
     # Coming and going
+
+    def add(self, worker: WorkerSeen) -> None:
+        """A worker is there."""
+        self.workers[worker.link] = worker
+        self._room.offers(worker)
+
+    def remove(self, link: Link) -> WorkerSeen | None:
+        """The worker of a connection is there no more; return it."""
+        worker = self.workers.pop(link, None)
+        if worker is not None:
+            self._room.gone(worker)
+        return worker
 
     def keep(self, link: Link, overdue: Callable[[], None]) -> None:
         """A worker is kept: one of its leases that runs out is not lost before ``overdue`` has ended the worker."""
@@ -39,6 +53,7 @@ class Roster:
             worker.silent = False
             if link in self.kept:
                 worker.heard = self._clock.monotonic()
+            self._room.offers(worker)
 
     def credit(self, link: Link, slots: int) -> None:
         """A worker has more room."""
@@ -48,11 +63,14 @@ class Roster:
             raise BreachError(
                 f"it offers room for {worker.credit:,} runs and has {worker.slots} slots"
             )
+        self._room.offers(worker)
 
     def give_back(self, link: Link, count: int) -> None:
         """A worker has the room still that was meant for so many assignments."""
-        if link in self.workers:
-            self.workers[link].credit += count
+        worker = self.workers.get(link)
+        if worker is not None:
+            worker.credit += count
+            self._room.offers(worker)
 
     def drain(self, link: Link) -> None:
         """A worker wants nothing more."""
@@ -64,13 +82,16 @@ class Roster:
     def free(self, queue: Queue) -> WorkerSeen | None:
         """Return the worker of a pool, for a namespace, that has most room, if any has."""
         stale = self._clock.monotonic() - STALE_S if self.kept else 0.0
-        ready = [
-            w
-            for w in self.workers.values()
-            if w.credit > 0 and w.may_do(queue) and not w.drains and not w.silent
-            and w.heard >= stale
-        ]  # fmt: skip
-        return max(ready, key=lambda worker: worker.credit, default=None)
+
+        def ready(worker: WorkerSeen) -> bool:
+            return (
+                worker.credit > 0
+                and not worker.drains
+                and not worker.silent
+                and worker.heard >= stale
+            )
+
+        return self._room.most(queue, ready)
 
     def seen(self) -> list[Seen]:
         """Return the workers as others are told of them."""

@@ -16,9 +16,12 @@ from typing import Protocol
 
 from petra.clock import Clock, doze
 from petra.engine.limits import LEAVE_S, SHARD_LEASE_S, TAKE_OVER
+from petra.engine.store_clock import StoreClock
+from petra.errors import UsageError
 from petra.store.base import Store
+from petra.store.bus import Bus
 from petra.store.errors import UnavailableError, UncertainError
-from petra.store.rows import SHARDS, Batch, shard_of
+from petra.store.rows import SHARDS, shard_of
 
 MOVED = "shards"
 """The notice that shards are free, or that somebody came or went."""
@@ -50,8 +53,15 @@ class Shards:
     """Who acts for them; an engine that is alone needs none."""
 
     def __init__(
-        self, store: Store, clock: Clock, holder: str, *, lease_s: float = SHARD_LEASE_S
+        self,
+        store: Store,
+        clock: Clock,
+        holder: str,
+        *,
+        bus: Bus | None = None,
+        lease_s: float = SHARD_LEASE_S,
     ) -> None:
+        self._bus = bus if bus is not None else store.bus
         self.holder = holder
         self.epochs: dict[int, int] | None = {} if holder else None
         self._store = store
@@ -105,13 +115,22 @@ class Shards:
             await self._wait(self._lease_s / (30 if hurry or self._leaving else 3))
 
     async def begin(self) -> None:
-        """Come in: take what is free, and let the others know."""
+        """Come in: take what is free, and let the others know.
+
+        Raises:
+            UsageError: an engine of this name was there before, and nothing would fence it.
+        """
+        known = (await self._store.shards()).values()
+        if any(row.holder == self.holder for row in known):
+            raise UsageError(f"an engine '{self.holder}' has shards; every start needs a new name")
         await self.turn()
-        await self._tell()
+        self._tell()
 
     async def turn(self) -> None:
         """Renew what is held, and move towards the fair share."""
         assert self.epochs is not None, "an engine without a name holds no shards"
+        if isinstance(self._clock, StoreClock):
+            await self._clock.set_right()
         began = self._clock.monotonic()
         members = await self._store.enrol(self.holder, lease_s=self._lease_s)
         kept = await self._store.renew_shards(self.holder, self.epochs, lease_s=self._lease_s)
@@ -170,7 +189,7 @@ class Shards:
         if free:
             self.lose(free)
             await self._store.release_shards(self.holder, free)
-            await self._tell()
+            self._tell()
 
     async def leave(self) -> None:
         """Give everything back, at the end."""
@@ -181,12 +200,12 @@ class Shards:
         try:
             await self._store.release_shards(self.holder, held)
             await self._store.enrol(self.holder, lease_s=0.0)
-            await self._tell()
+            self._tell()
         except (UnavailableError, UncertainError):
             return  # the leases run out by themselves
 
-    async def _tell(self) -> None:
-        await self._store.commit(Batch(notices=(MOVED,)))
+    def _tell(self) -> None:
+        self._bus.tell(MOVED)
 
     async def _wait(self, seconds: float) -> None:
         await doze(self._clock, seconds, self._noticed)

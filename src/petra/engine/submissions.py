@@ -40,6 +40,8 @@ class Submission(msgspec.Struct):
     part: tuple[Link, str, int] | None = None
     letter: str = ""
     alone: bool = False
+    note: rows.AuditNote | None = None
+    """What the audit is to say of it, once it is carried out."""
     brought: Any = None
     """Large values that were brought for it (see ``petra.engine.shelf``)."""
 
@@ -53,9 +55,14 @@ class Submission(msgspec.Struct):
         if self.answer is not None and not self.answer.done():
             self.answer.set_exception(error)
 
+    def is_noted(self, refused: str) -> bool:
+        """Whether the change that carries it out notes it in the audit."""
+        return self.note is not None and not refused
+
     def stored_answer(self, refused: str, version: int, at: float) -> rows.Answer:
         """Return what is stored as the answer to it."""
-        body = msgspec.json.encode(Answered(self.execution, refused, version))
+        answered = Answered(self.execution, refused, version, noted=self.is_noted(refused))
+        body = msgspec.json.encode(answered)
         return rows.Answer(command=self.command, request=self.request, body=body, at=at)
 
 

@@ -105,6 +105,8 @@ class WorkerSeen(Struct, eq=False):
     """Leases of engines that are gone, as it said: what it reports under them is taken from it and forgotten."""
     awaited: dict[str, float] = field(default_factory=dict)
     """Leases that another engine gave it, as it said, and until when we wait to become the one that acts for their runs."""
+    guests: dict[str, PendingRow] = field(default_factory=dict)
+    """Leases that another engine gave it and looks after still, and what they are for."""
     strange: int = 0
     """Reports under leases that nobody knows."""
     drains: bool = False

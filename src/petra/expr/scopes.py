@@ -31,6 +31,8 @@ class Use(Enum):
     PATCH = "a patch of a task policy"
     OUTPUT = "the output of the execution"
     NOTIFY = "a rule of who is told"
+    TRIGGER = "a field of a trigger"
+    RESPONSE = "the answer of a webhook"
     CONSTANT = "constant text"
 
     @property
@@ -57,6 +59,8 @@ SCOPES = MappingProxyType(
         Use.PATCH: _PIPELINE | {"outcome"},
         Use.OUTPUT: _EVERYWHERE | HELPERS,
         Use.NOTIFY: _EVERYWHERE | HELPERS | {"event", "item"},
+        Use.TRIGGER: frozenset({"event"}),
+        Use.RESPONSE: frozenset({"event", "execution"}),
         Use.CONSTANT: frozenset[str](),
     }
 )

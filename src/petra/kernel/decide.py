@@ -33,11 +33,12 @@ from petra.kernel.ctx import schema_fault
 from petra.kernel.effects import AnyEffect, Assign, Extend
 from petra.kernel.fork import pieces
 from petra.kernel.objects import Made, Shelf
+from petra.kernel.open_groups import open_group
 from petra.kernel.program import Program
 from petra.kernel.rest import in_flight
 from petra.kernel.routing import arrival
 from petra.kernel.scope import view_of
-from petra.kernel.state import Branch, Chunk, ReadyToken, State, StepRun, derive
+from petra.kernel.state import Branch, Chunk, Group, ReadyToken, State, StepRun, derive
 from petra.kernel.timers import fire_timer
 from petra.kernel.turn import RefusedError, TransformError, Turn
 from petra.playbook.overlay import merge
@@ -502,12 +503,9 @@ def _override(turn: Turn, command: c.Override) -> None:
 
 
 def _group(turn: Turn, command: c.ChangeGroup) -> None:
-    group = turn.state.groups.get(command.group)
-    if group is None or group.fired:
-        raise RefusedError(f"there is no open group '{command.group}'")
-    change = command.change
+    group, change = open_group(turn.state, command.group), command.change
     if change == "add":
-        _add_branch(turn, command)
+        _add_branch(turn, group, command)
     elif change == "close":
         turn.emit(
             e.GroupChanged(group=group.id, change="close", actor=command.actor, by=command.by)
@@ -529,8 +527,7 @@ def _group(turn: Turn, command: c.ChangeGroup) -> None:
         raise RefusedError(f"a group cannot '{change}'; known: add, close, cancel, complete")
 
 
-def _add_branch(turn: Turn, command: c.ChangeGroup) -> None:
-    group = turn.state.groups[command.group]
+def _add_branch(turn: Turn, group: Group, command: c.ChangeGroup) -> None:
     if group.closed:
         raise RefusedError("the group is closed")
     plan = turn.program.steps.get(group.step)

@@ -239,7 +239,8 @@ class IterationsEnded(Event, frozen=True, tag="loop.iterations.ended"):
     """Iterations ended; with ``more``, the rest of the chunk stays out.
 
     Of a chunk that gathers, none ended: ``piece`` refers to the results before ``upto`` that it stored. The same without
-    a chunk: those were put aside, since they are large and the loop is not through.
+    a chunk: those were put aside, since they are large and the loop is not through; with ``since`` they are those from
+    that index on, behind an iteration that is still out.
     """
 
     run: str
@@ -248,6 +249,7 @@ class IterationsEnded(Event, frozen=True, tag="loop.iterations.ended"):
     more: bool = False
     upto: int = 0
     piece: Any = None
+    since: int = 0
 
 
 class TokenDiscarded(Event, frozen=True, tag="token.discarded"):

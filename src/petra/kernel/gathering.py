@@ -14,7 +14,7 @@ GATHER_BYTES = 16 * 1024 * 1024
 
 PUT_ASIDE_BYTES = 1024 * 1024
 """Bytes of JSON, about, that the results of a loop may have in memory before the first of them are put aside."""
-_SAMPLE = 64
+SAMPLE = 64
 
 _MEASURED = 1000
 """Results that are measured at a time."""
@@ -24,7 +24,10 @@ _encode = msgspec.json.Encoder().encode
 
 def fitting(loop: LoopState, most: int) -> tuple[int, int]:
     """Return up to which index the results that are not stored fit into so many bytes of JSON, and how many they have."""
-    size, place, step, held = 2, 0, _MEASURED, loop.held
+    size, place, step, held, end = 2, 0, _MEASURED, loop.held, loop.total
+    if loop.aside:  # from there on they are stored already
+        end = loop.aside[0][0]
+        held = held[: end - loop.stored]
     while place < len(held):
         own = len(_encode(held[place : place + step]))
         if size + own <= most or (step == 1 and not place):
@@ -34,22 +37,48 @@ def fitting(loop: LoopState, most: int) -> tuple[int, int]:
             step = 1
         else:
             return loop.stored + place, size
-    return loop.total, size + 5 * (loop.total - loop.stored - place)
+    return end, size + 5 * (end - loop.stored - place)
 
 
-def to_put_aside(loop: LoopState) -> tuple[int, list[Any]]:
-    """Return results that need not stay in memory until the loop is through, and up to which index they are.
+def to_put_aside(loop: LoopState) -> tuple[int, int, list[Any]]:
+    """Return results that need not stay in memory until the loop is through, from and up to which index they are.
 
-    They are the first that are not stored, up to the first iteration that is still out; none where they are small.
+    They are the first that are not stored, up to the first iteration that is still out; or those behind it. None where
+    they are small: what is behind iterations that never end takes ``PUT_ASIDE_BYTES`` for each of those.
     """
-    upto = min(loop.active, default=loop.next)
-    count = upto - loop.stored
-    if loop.nests or count < _SAMPLE:
-        return 0, []
-    sample = loop.held[count - _SAMPLE : count]
-    if len(_encode(sample)) * count < PUT_ASIDE_BYTES * _SAMPLE:
-        return 0, []
-    return upto, loop.held[:count]
+    if loop.nests:
+        return 0, 0, []
+    upto, due = min(loop.active, default=loop.next), False
+    if loop.aside and upto >= loop.aside[0][0]:
+        upto, due = loop.aside[0][0], True  # what is before it goes before it, however small
+    if due or _is_large(loop, loop.stored, upto):
+        return 0, upto, loop.held[: upto - loop.stored]
+    since, upto = _behind(loop)
+    if _is_large(loop, since, upto):
+        return since, upto, loop.held[since - loop.stored : upto - loop.stored]
+    return 0, 0, []
+
+
+def _is_large(loop: LoopState, since: int, upto: int) -> bool:
+    """Tell by a sample whether results have so many bytes that they are put aside."""
+    count = upto - since
+    if count < SAMPLE:
+        return False
+    sample = loop.held[upto - SAMPLE - loop.stored : upto - loop.stored]
+    return len(_encode(sample)) * count >= PUT_ASIDE_BYTES * SAMPLE
+
+
+def _behind(loop: LoopState) -> tuple[int, int]:
+    """Return the most results in a row that are in memory behind an iteration that is still out."""
+    apart = sum(upto - since for since, upto, _ in loop.aside) + len(loop.active)
+    if not loop.active or len(loop.held) - apart < SAMPLE:
+        return 0, 0
+    taken = [(index, index + 1) for index in loop.active]
+    taken += [(since, upto) for since, upto, _ in loop.aside]
+    taken.sort()
+    ends = [*(begin for begin, _ in taken[1:]), loop.next]
+    gaps = [(end, upto) for (_, end), upto in zip(taken, ends, strict=True)]
+    return max(gaps, key=lambda gap: gap[1] - gap[0])
 
 
 def results_of(run: StepRun) -> list[Any]:

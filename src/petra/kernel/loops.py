@@ -173,11 +173,13 @@ def _put_aside(turn: Turn, run: StepRun) -> None:
     """Store results that would only wait in memory for the end of the loop."""
     if turn.plan_of(run).mode != "worker" or not turn.objects.can_store:
         return
-    upto, results = to_put_aside(loop_of(run))
+    since, upto, results = to_put_aside(loop_of(run))
     if results:
         piece = turn.objects.put(results)
         turn.emit(
-            e.IterationsEnded(run=run.id, chunk="", ended=[], upto=upto, piece=piece, more=True)
+            e.IterationsEnded(
+                run=run.id, chunk="", ended=[], upto=upto, piece=piece, since=since, more=True
+            )
         )
 
 

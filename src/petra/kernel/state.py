@@ -115,6 +115,8 @@ class LoopState(Struct, gc=False):
     stored: int = 0
     """How many of its results, from the first, are stored in pieces."""
     pieces: list[Any] = []
+    aside: list[tuple[int, int, Any]] = []
+    """Results that are stored behind an iteration that is still out: from which index on, up to which, and the object."""
     places: list[tuple[int, dict[str, Any]]] = []
     """Where the items of a long list are: from which index on, and the object."""
 

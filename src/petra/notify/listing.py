@@ -9,7 +9,8 @@ import msgspec
 
 from petra.errors import UsageError
 from petra.store.base import Store
-from petra.store.rows import NotificationRow
+from petra.store.rows import AuditNote, NotificationRow
+from petra.store.trail import noted
 
 
 class UnknownNotificationError(UsageError):
@@ -52,8 +53,12 @@ async def again(store: Store, name: str, now: float) -> NotificationRow:
     if row.state == "sent":
         raise UsageError(f"'{name}' was sent; nobody is told twice")
     waits = msgspec.structs.replace(row, state="waiting", due=now, attempts=0, updated=now)
-    await store.notifications.settle([waits])
-    return waits
+
+    async def settled(note: AuditNote | None) -> NotificationRow:
+        await store.notifications.settle([waits], note)
+        return waits
+
+    return await noted(settled)
 
 
 def _moment(at: float) -> str:

@@ -2,7 +2,7 @@
 
 Each has a page under docs/reference/errors with its cause and its fix. A code is never reused for
 another meaning. P0: the text; P1: the document; P2: mostly warnings; P3: the net;
-P4: what stands around the file; P5: schedules.
+P4: what stands around the file; P5: schedules and triggers.
 """
 
 from __future__ import annotations
@@ -74,5 +74,7 @@ CODES = MappingProxyType(
         "P401": "A playbook that cannot be found",
         "P501": "A time that is none",
         "P502": "A name that no address can hold",
+        "P503": "A playbook that would start itself",
+        "P504": "A webhook that anybody can call",
     }
 )

@@ -1,11 +1,11 @@
-"""Documents that are no playbooks: schedules. Read like those, with every problem at its place (S24)."""
+"""Documents that are no playbooks: schedules and triggers. Read like those, with every problem at its place (S24)."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Mapping
 from types import MappingProxyType
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 from msgspec import Struct, field
@@ -24,11 +24,16 @@ from petra.playbook.problems import (
 )
 from petra.playbook.schedule import Schedule
 from petra.playbook.tree import Map, Places, Tree
+from petra.playbook.trigger import Trigger
+from petra.playbook.trigger_checks import check_trigger
 from petra.playbook.yaml12 import parse
 
-AnyDocument = Schedule
+AnyDocument = Schedule | Trigger
+D = TypeVar("D", Schedule, Trigger)
 
-KINDS: Mapping[str, type[AnyDocument]] = MappingProxyType({"Schedule": Schedule})
+KINDS: Mapping[str, type[AnyDocument]] = MappingProxyType(
+    {"Schedule": Schedule, "Trigger": Trigger}
+)
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 _RHYTHMS = ("cron", "every_s", "at")
 
@@ -56,6 +61,20 @@ class DocumentReading(Struct, frozen=True):
         if self.document is None or any(one.severity == "error" for one in self.problems):
             raise InvalidPlaybookError(self.problems, self.text, self.name)
         return self.document
+
+    def checked_as(self, wanted: type[D]) -> D:
+        """Return the document, which is to be of a kind.
+
+        Raises:
+            InvalidPlaybookError: it has errors, or is of another kind.
+        """
+        found = self.checked()
+        if not isinstance(found, wanted):
+            problems = Problems()
+            words = f"this is a {found.kind.lower()}, not a {wanted.__name__.lower()}"
+            problems.error("P008", self.places.at("kind"), words, "'petra apply' takes both")
+            raise InvalidPlaybookError(tuple(problems), self.text, self.name)
+        return found
 
 
 def kind_in(text: str) -> str:
@@ -95,8 +114,10 @@ def _no_document(tree: Tree, problems: Problems) -> None:
     if problems:
         return
     at = tree.key_at("kind") if isinstance(tree, Map) and "kind" in tree else START
-    hint = "it begins with 'apiVersion: petra/v1', 'kind: Schedule' and 'metadata'"
-    problems.error("P008", at, "this is no schedule", hint)
+    hint = (
+        "it begins with 'apiVersion: petra/v1', 'kind: Schedule' or 'kind: Trigger', and 'metadata'"
+    )
+    problems.error("P008", at, "this is no schedule and no trigger", hint)
 
 
 class _Keys:
@@ -126,8 +147,15 @@ class _Keys:
 
 
 def _check(document: AnyDocument, tree: Map, problems: Problems) -> None:
-    _one_rhythm(tree, problems)
     _name(document, tree, problems)
+    if isinstance(document, Trigger):
+        check_trigger(document, tree, problems)
+    else:
+        _schedule(document, tree, problems)
+
+
+def _schedule(document: Schedule, tree: Map, problems: Problems) -> None:
+    _one_rhythm(tree, problems)
     judged: list[tuple[str, Callable[[str], object], str]] = [
         ("timezone", zone_named, document.timezone),
         *(("at", _date, date) for date in document.rhythm.dates),

@@ -171,6 +171,14 @@ def _is_playbook(tree: Map, problems: Problems) -> bool:
             "'petra apply' stores it, 'petra schedule preview' shows when it is due",
         )
         return False
+    if kind == "Trigger":
+        problems.error(
+            "P008",
+            tree.key_at("kind"),
+            "this is a trigger, not a playbook",
+            "'petra apply' stores it, 'petra trigger test' shows what an event would start",
+        )
+        return False
     return bool(_ROOT_KEYS & set(tree)) and (kind in (None, "Playbook") or "workflow" in tree)
 
 

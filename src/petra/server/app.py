@@ -28,6 +28,7 @@ from petra.server.resources import (
     docs,
     executions,
     explaining,
+    hooks,
     iterations,
     listening,
     moments,
@@ -46,11 +47,13 @@ from petra.server.resources import (
     stories,
     streams,
     system,
+    triggers,
     watching,
     workbench,
     workers,
     writes,
 )
+from petra.server.resources.filters import which
 from petra.server.service import Service
 
 AnyHttpRequest = Request[Any, Any, Any]
@@ -59,6 +62,7 @@ _RESOURCES = (
     workbench,
     playbooks,
     schedules,
+    triggers,
     definitions,
     overview,
     starting,
@@ -94,6 +98,7 @@ def build(service: Service) -> Litestar:
             oidc.routes(service.prefix),
             docs.router(service.prefix),
             *act_links.routes(service.prefix),
+            *hooks.routes(service.prefix),
             *pages.routes(service.prefix),
             *(module.router(service.base) for module in _RESOURCES),
         ],
@@ -101,6 +106,7 @@ def build(service: Service) -> Litestar:
             "service": Provide(lambda: service, sync_to_thread=False),
             "who": Provide(_who, sync_to_thread=False),
             "here": Provide(_here, sync_to_thread=False),
+            "which": Provide(which),
         },
         exception_handlers={Exception: told, HTTPException: told},
         before_request=admit,

@@ -25,6 +25,7 @@ from petra.server.identity import SAFE
 from petra.server.json_logs import REQUEST
 from petra.server.noting import Noting
 from petra.server.problems import CODES, MEDIA_TYPE, ProblemError
+from petra.store.trail import acting
 
 Scope = MutableMapping[str, Any]
 Message = MutableMapping[str, Any]
@@ -77,7 +78,19 @@ class Gate:
         request_id = given if _ID.fullmatch(given) else secrets.token_hex(8)
         REQUEST.set(request_id)
         begun = self._clock.now()
-        answer = _Answer(send, request_id, lambda status: self._noting(scope, status, request_id))
+        trail = self._noting.trail(scope, request_id)
+
+        async def note(status: int) -> None:
+            if not (trail.written and status < 400):
+                await self._noting(scope, status, request_id)
+
+        answer = _Answer(send, request_id, note)
+        with acting(trail):
+            await self._admit(scope, receive, answer, headers, begun)
+
+    async def _admit(
+        self, scope: Scope, receive: Receive, answer: _Answer, headers: dict[str, str], begun: float
+    ) -> None:
         try:
             stores = scope["method"] == "PUT" and _OBJECTS in str(scope["path"])
             most, within_s = (OBJECT_MAX, OBJECT_S) if stores else (BODY_MAX, BODY_S)
@@ -91,7 +104,7 @@ class Gate:
             self._meters.answered(str(scope["method"]), answer.status, took)
             _access.info(
                 "%s %s %s", scope["method"], scope["path"], answer.status,
-                extra={"request_id": request_id, "ms": round(took * 1000, 1)},
+                extra={"request_id": answer.id, "ms": round(took * 1000, 1)},
             )  # fmt: skip
 
     async def _come_in(
@@ -140,7 +153,7 @@ class _Answer:
 
     def __init__(self, send: Send, request_id: str, note: Callable[[int], Awaitable[None]]) -> None:
         self._send = send
-        self._id = request_id.encode()
+        self.id = request_id
         self._note: Callable[[int], Awaitable[None]] | None = note
         self.status = 0
 
@@ -158,7 +171,7 @@ class _Answer:
             self.status = message["status"]
             headers = [
                 *message.get("headers", ()),
-                (b"x-request-id", self._id),
+                (b"x-request-id", self.id.encode()),
                 (b"x-content-type-options", b"nosniff"),
             ]
             message = {**message, "headers": headers}

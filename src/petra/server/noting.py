@@ -1,6 +1,7 @@
 """What of requests is noted in the audit: every act, every log-in, every refusal.
 
-Rule 1: it is durable before the answer goes out; an act that cannot be noted is answered with a problem.
+Rule 1: it is durable before the answer goes out; an act that cannot be noted is answered with a problem. What an act
+makes durable takes the entry along, so the one is never there without the other.
 Rule 2: strangers cannot fill the audit: of those whom nobody knows, so many are noted a minute, and how many were not.
 """
 
@@ -10,18 +11,21 @@ import re
 from collections.abc import Mapping, MutableMapping
 from typing import Any, Final
 
+import msgspec
+
 from petra.accounts.audit import Audit, Note
 from petra.accounts.rows import user_name
 from petra.clock import Clock
 from petra.desk import Principal
 from petra.errors import UsageError
 from petra.server.identity import SAFE
+from petra.store.trail import Trail
 
 STRANGERS: Final = 60
 MINUTE_S: Final = 60.0
 PATH_MAX: Final = 500
 _READS: Final = re.compile(
-    r"/(check|migrate|audit/verify|tests|simulate|complete|hover|schedules/preview"
+    r"/(check|migrate|audit/verify|tests|simulate|complete|hover|schedules/preview|triggers/[^/]+/test"
     r"|executions/[^/]+/verify|executions/[^/]+/at/[^/]+/eval)"
 )
 """Calls that only look at what they are sent."""
@@ -48,8 +52,7 @@ class Noting:
         state, path, method = scope.get("state") or {}, str(scope["path"]), str(scope["method"])
         who: Principal | None = state.get("who")
         is_log_in = path.endswith(_LOG_INS) or (path.endswith("/session") and method == "POST")
-        reads = _READS.fullmatch(path.removeprefix(self._base)) is not None
-        act = method not in SAFE and not reads and _OBJECTS not in path
+        act = self._is_act(scope)
         if not (is_log_in or status in _REFUSALS or (act and who is not None)):
             return
         left_out = 0
@@ -58,15 +61,36 @@ class Noting:
             if not room.has_more():
                 return
             left_out, room.left_out = room.left_out, 0
-        said = f"{method} {path.removeprefix(self._base)}"[:PATH_MAX]
         more = f"; {left_out} others of strangers are not noted" if left_out else ""
-        client = scope.get("client")
-        await self._audit.note(
-            Note(
-                actor=who.name if who is not None else _tried(state), act="log in" if is_log_in else _plain(said),
-                namespace=state.get("namespace", ""), outcome=_outcome(status), code=state.get("code", "") + more,
-                address=client[0] if client else "", request=request, by=who.by if who is not None else "",
-            )
+        note = self._note(scope, request, outcome=_outcome(status), more=more)
+        await self._audit.note(msgspec.structs.replace(note, act="log in") if is_log_in else note)
+
+    def trail(self, scope: MutableMapping[str, Any], request: str) -> Trail:
+        """Return the trail of a request: where it is an act of somebody who is let in, it is noted with what it does."""
+
+        def make(outcome: str) -> Note | None:
+            state = scope.get("state") or {}
+            if state.get("namespace") is None or not self._is_act(scope):
+                return None
+            return self._note(scope, request, outcome=outcome)
+
+        return self._audit.trail(make)
+
+    def _is_act(self, scope: MutableMapping[str, Any]) -> bool:
+        path = str(scope["path"])
+        reads = _READS.fullmatch(path.removeprefix(self._base)) is not None
+        return scope["method"] not in SAFE and not reads and _OBJECTS not in path
+
+    def _note(
+        self, scope: MutableMapping[str, Any], request: str, *, outcome: str, more: str = ""
+    ) -> Note:
+        state, client = scope.get("state") or {}, scope.get("client")
+        who: Principal | None = state.get("who")
+        said = f"{scope['method']} {str(scope['path']).removeprefix(self._base)}"[:PATH_MAX]
+        return Note(
+            actor=who.name if who is not None else _tried(state), act=_plain(said),
+            namespace=state.get("namespace") or "", outcome=outcome, code=state.get("code", "") + more,
+            address=client[0] if client else "", request=request, by=who.by if who is not None else "",
         )  # fmt: skip
 
 

@@ -12,6 +12,7 @@ import asyncio
 import contextlib
 import hashlib
 import logging
+from functools import partial
 from typing import Final
 
 import msgspec
@@ -39,6 +40,7 @@ from petra.server.operation_rows import (
 )
 from petra.store.errors import StoreError
 from petra.store.rows import ExecutionFilter
+from petra.store.trail import noted
 
 PAGE: Final = 50
 """So many executions are acted on before it is written down how far it has come."""
@@ -99,9 +101,8 @@ class Operations:
             asker=Asker(who.name, who.kind.value, who.namespace, who.grants),
             total=await self.total(who, wanted) if wanted is not None else len(given.ids),
         )  # fmt: skip
-        if not await self._accounts.keep(
-            account_of(made, 1)
-        ):  # another request with this key was quicker
+        if not await noted(partial(self._accounts.keep, account_of(made, 1))):
+            # another request with this key was quicker
             known = await self._accounts.account(OPERATION, made.id)
             assert known is not None, "it is there"
             return same(operation_in(known), asked)
@@ -130,7 +131,8 @@ class Operations:
                 return None
             now = self._desk.clock.now()
             ended = msgspec.structs.replace(operation_in(account), status=STOPPED, ended=now)
-            if await self._accounts.keep(account_of(ended, account.version + 1)):
+            row = account_of(ended, account.version + 1)
+            if await noted(partial(self._accounts.keep, row)):
                 self._changed()
                 return ended
         return found

@@ -20,6 +20,7 @@ from petra.accounts.register import TakenError, UnknownAccountError
 from petra.calendar import CalendarError
 from petra.desk import ForbiddenError
 from petra.desk.timetables import UnknownScheduleError
+from petra.desk.triggers import UnknownTriggerError
 from petra.engine.admit import InputError
 from petra.engine.answers import ReusedError
 from petra.engine.cache import UnknownExecutionError
@@ -48,6 +49,7 @@ CODES: Final[dict[str, Code]] = {
     "bad-request": Code(400, "The request cannot be read", "look at 'detail' and at /api/docs"),
     "unknown-parameter": Code(400, "There is no such parameter", "the parameters of a call are listed in /api/docs"),
     "no-credentials": Code(401, "Nobody is known to ask", "send 'Authorization: Bearer TOKEN'; the owner's token lies in the home, in 'owner-token'"),
+    "unverified": Code(401, "The request is not verified", "sign it with the secret of the trigger, and send it at once"),
     "forbidden": Code(403, "You may not do that", "GET /api/v1/me says what you may"),
     "cross-site": Code(403, "Another site's page asks", "use a token, or send the session's X-CSRF-Token from this site's own pages"),
     "not-found": Code(404, "There is no such thing", "look it up in its list"),
@@ -122,6 +124,7 @@ _CODE_OF: Final[tuple[tuple[type[Exception], str], ...]] = (  # the first that f
     (UnknownExecutionError, "unknown-execution"),
     (UnknownAccountError, "not-found"),
     (UnknownScheduleError, "not-found"),
+    (UnknownTriggerError, "not-found"),
     (CalendarError, "invalid-input"),
     (TakenError, "taken"),
     (TooManyError, "too-many"),

@@ -12,15 +12,18 @@ Rule 4: time is the store's. ``now`` is its clock; leases of shards are measured
 from __future__ import annotations
 
 import enum
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Literal, Protocol
 
 from petra.namespaces import DEFAULT
 from petra.store.accounts import Accounts
+from petra.store.arrivals import Arrivals
+from petra.store.bus import Bus
 from petra.store.notifications import Notifications
 from petra.store.rows import (
     Answer,
+    AuditNote,
     Batch,
     ExecutionCount,
     ExecutionFilter,
@@ -106,6 +109,14 @@ class Store(Protocol):
     def notifications(self) -> Notifications:
         """What people and systems are told."""
 
+    @property
+    def arrivals(self) -> Arrivals:
+        """Which events arrived at triggers."""
+
+    @property
+    def bus(self) -> Bus:
+        """What carries hints between the engines that share it; one with one owner has nobody to tell."""
+
     async def commit(self, batch: Batch) -> Committed:
         """Store a batch in one transaction; it is durable when this returns.
 
@@ -175,6 +186,9 @@ class Store(Protocol):
         One whose delivery is not the one that is out any more is not.
         """
 
+    async def leased(self, leases: Collection[str]) -> list[PendingRow]:
+        """List the assignments that are out under some leases, in the order of ``pending``."""
+
     async def letters(
         self, *, shards: Collection[int] | None = None, limit: int = PAGE
     ) -> list[Letter]:
@@ -237,16 +251,6 @@ class Store(Protocol):
     async def enrol(self, holder: str, *, lease_s: float) -> list[str]:
         """Say that an engine is there for so long; return all that are, sorted. 0 s: it leaves."""
 
-    async def listen(self, heard: Callable[[str], None]) -> None:
-        """Tell the notices of others from now on; calling it again mends a lost connection.
-
-        Notices are hints: they may be lost, and whoever listens must look by itself now and then. A store
-        with one owner has none.
-
-        Raises:
-            UnavailableError: the database cannot be reached.
-        """
-
     async def expire(self, before: float, *, limit: int = PAGE) -> Expired:
         """Delete up to ``limit`` executions that ended before a time, whole and at once.
 
@@ -254,11 +258,13 @@ class Store(Protocol):
         nothing is left; answers of commands without execution go with their age.
         """
 
-    async def remove(self, executions: Sequence[str]) -> Expired:
-        """Delete those of some executions that have ended, as ``expire`` does; the others stay as they are."""
+    async def remove(self, executions: Sequence[str], note: AuditNote | None = None) -> Expired:
+        """Delete those of some executions that have ended, as ``expire`` does, and note that; the others stay."""
 
-    async def archive(self, path: str, namespace: str = DEFAULT) -> int:
-        """Let nobody find the playbooks of a path any more; return how many there were. Executions keep theirs."""
+    async def archive(
+        self, path: str, namespace: str = DEFAULT, note: AuditNote | None = None
+    ) -> int:
+        """Let nobody find the playbooks of a path any more, and note that; return how many. Executions keep theirs."""
 
     async def refers_to(self, prefix: str) -> bool:
         """Whether any execution refers to an object whose key begins like that."""

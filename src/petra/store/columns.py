@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from petra.store.rows import ExecutionRow, StoredExecution
+from petra.store.rows import ExecutionRow, Pending, PendingRow, StoredExecution
 
 
 def execution_of(row: Sequence[Any]) -> StoredExecution:
@@ -28,4 +28,14 @@ def execution_of(row: Sequence[Any]) -> StoredExecution:
         ),
         version=row[10],
         head=row[11],
+    )
+
+
+def pending_of(row: Sequence[Any]) -> PendingRow:
+    """Read an assignment that is out."""
+    return PendingRow(
+        execution=row[0],
+        pending=Pending(run=row[1], chunk=row[2], delivery=row[3], pool=row[4]),
+        lease=row[5],
+        namespace=row[6],
     )

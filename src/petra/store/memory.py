@@ -7,7 +7,6 @@ so that nobody ever sees half of one.
 from __future__ import annotations
 
 import itertools
-import math
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -18,10 +17,12 @@ from msgspec import UNSET
 from petra.errors import UsageError
 from petra.namespaces import DEFAULT
 from petra.store.base import PAGE, READ_LIMIT, ChangeFate, Committed, CountedBy
+from petra.store.bus import InProcessBus
 from petra.store.judge import (
     NOTHING,
     Head,
     check_batch,
+    fits,
     judge,
     judge_answers,
     must_write,
@@ -29,14 +30,15 @@ from petra.store.judge import (
     owns,
     read_cursor,
     replaces,
-    search_text,
     seeks,
     write_cursor,
 )
 from petra.store.memory_accounts import MemoryAccounts
+from petra.store.memory_arrivals import MemoryArrivals
 from petra.store.memory_notifications import MemoryNotifications
 from petra.store.rows import (
     Answer,
+    AuditNote,
     Batch,
     Change,
     ExecutionCount,
@@ -99,9 +101,10 @@ class MemoryStore:
         self._orphans: set[str] = set()
         self._letters: dict[str, Letter] = {}
         self._engines: dict[str, float] = {}
-        self._listeners: list[Callable[[str], None]] = []
+        self.bus = InProcessBus()
         self.accounts = MemoryAccounts()
-        self.notifications = MemoryNotifications()
+        self.notifications = MemoryNotifications(self.accounts)
+        self.arrivals = MemoryArrivals()
 
     # Writing
 
@@ -113,10 +116,9 @@ class MemoryStore:
         answers, refused, new = judge_answers(batch.answers, self._answers)
         self._answers.update({answer.command: answer for answer in new})
         stale = self._shelve(batch.playbooks)
+        if batch.notes and not stale and not self.accounts.has_noted(batch.notes[0]):
+            self.accounts.add_notes(*batch.notes)
         self._post(batch.letters, batch.taken)
-        for notice in batch.notices:
-            for heard in tuple(self._listeners):
-                heard(notice)
         return Committed(outcomes=outcomes, answers=answers, refused=refused, stale=stale)
 
     def _shelve(self, playbooks: Iterable[PlaybookRow]) -> tuple[str, ...]:
@@ -173,6 +175,8 @@ class MemoryStore:
             stream.commands.add(answer.command)
         self._post(change.letters, change.taken)
         self.notifications.add(change.notifications)
+        self.accounts.add_notes(*change.notes)
+        self.arrivals.keep(change.arrivals)
 
     def _post(self, letters: Iterable[Letter], taken: Iterable[str]) -> None:
         for name in taken:
@@ -210,7 +214,7 @@ class MemoryStore:
     ) -> Page[StoredExecution]:
         """List executions, latest start first."""
         behind = read_cursor(cursor, tuple[float, str]) if cursor is not None else None
-        rows = [s.stored() for s in self._streams.values() if _is_wanted(s.row, wanted)]
+        rows = [s.stored() for s in self._streams.values() if fits(s.row, wanted)]
         rows.sort(key=_place, reverse=not wanted.oldest_first)
         if behind is not None and wanted.oldest_first:
             rows = [row for row in rows if _place(row) > behind]
@@ -233,7 +237,7 @@ class MemoryStore:
         self, wanted: ExecutionFilter, by: CountedBy
     ) -> list[ExecutionCount]:
         """Count executions by something."""
-        rows = [s.row for s in self._streams.values() if _is_wanted(s.row, wanted)]
+        rows = [s.row for s in self._streams.values() if fits(s.row, wanted)]
         found = Counter(_counted_as(row, by) for row in rows)
         return [
             ExecutionCount(key=str(key), count=count, status=status)
@@ -275,6 +279,11 @@ class MemoryStore:
         lease = known[1] if known[0] == pending.delivery else ""
         namespace = self._streams[execution].row.namespace
         return PendingRow(execution=execution, pending=pending, lease=lease, namespace=namespace)
+
+    async def leased(self, leases: Collection[str]) -> list[PendingRow]:
+        """List the assignments that are out under some leases."""
+        wanted = {lease for lease in leases if lease}
+        return [row for row in await self.pending() if row.lease in wanted]
 
     async def lease(self, rows: Sequence[PendingRow]) -> set[str]:
         """Write down under which leases workers elsewhere have assignments."""
@@ -406,11 +415,6 @@ class MemoryStore:
         self._engines = {name: until for name, until in self._engines.items() if until > now}
         return sorted(self._engines)
 
-    async def listen(self, heard: Callable[[str], None]) -> None:
-        """Tell notices from now on."""
-        if heard not in self._listeners:
-            self._listeners.append(heard)
-
     def _has(self, holder: str, shard: int, epoch: int) -> bool:
         return self._shards.get(shard, ("", 0, 0.0))[:2] == (holder, epoch)
 
@@ -426,17 +430,22 @@ class MemoryStore:
             del self._answers[command]
         return found
 
-    async def archive(self, path: str, namespace: str = DEFAULT) -> int:
+    async def archive(
+        self, path: str, namespace: str = DEFAULT, note: AuditNote | None = None
+    ) -> int:
         """Let nobody find the playbooks of a path any more."""
         gone = [p for p in self._applied(namespace) if p.path == path]
+        self.accounts.add_notes(note if gone else None)
         for one in gone:
             self._playbooks[one.digest, namespace] = msgspec.structs.replace(one, applied=0.0)
         return len(gone)
 
-    async def remove(self, executions: Sequence[str]) -> Expired:
+    async def remove(self, executions: Sequence[str], note: AuditNote | None = None) -> Expired:
         """Delete those of some executions that have ended."""
         known = [key for key in sorted(set(executions)) if key in self._streams]
-        return self._delete([key for key in known if self._streams[key].row.ended is not None])
+        gone = [key for key in known if self._streams[key].row.ended is not None]
+        self.accounts.add_notes(note if gone else None)
+        return self._delete(gone)
 
     def _delete(self, gone: list[str]) -> Expired:
         streams = [self._streams.pop(key) for key in gone]
@@ -521,21 +530,6 @@ def _counted(names: Iterable[str]) -> dict[str, int]:
     for name in names:
         counts[name] = counts.get(name, 0) + 1
     return counts
-
-
-def _is_wanted(row: ExecutionRow, wanted: ExecutionFilter) -> bool:
-    return (
-        wanted.namespace in (None, row.namespace)
-        and (not wanted.statuses or row.status in wanted.statuses)
-        and (wanted.playbook is None or row.playbook == wanted.playbook)
-        and (wanted.digest is None or row.digest == wanted.digest)
-        and (wanted.parent is None or row.parent == wanted.parent)
-        and (wanted.since is None or row.started >= wanted.since)
-        and (wanted.until is None or row.started < wanted.until)
-        and (wanted.ended_until is None or (row.ended or math.inf) < wanted.ended_until)
-        and all(row.labels.get(key) == value for key, value in wanted.labels)
-        and wanted.text.casefold() in search_text(row)
-    )
 
 
 def _counted_as(row: ExecutionRow, by: CountedBy) -> tuple[str | int, str]:

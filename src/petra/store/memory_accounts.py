@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from petra.store.accounts import ACCOUNTS_MAX, Account, AuditRow
+from petra.store.accounts import ACCOUNTS_MAX, RECENT, Account, AuditRow, chained
+from petra.store.rows import AuditNote
 
 
 class MemoryAccounts:
@@ -25,17 +26,20 @@ class MemoryAccounts:
         found = [one for one in self._accounts.values() if one.kind == kind and one.name > after]
         return sorted(found, key=lambda one: one.name)[:limit]
 
-    async def keep(self, account: Account) -> bool:
+    async def keep(self, account: Account, note: AuditNote | None = None) -> bool:
         """Store an account; False where it is not at the version before this one."""
         known = self._accounts.get((account.kind, account.name))
         if (known.version if known is not None else 0) != account.version - 1:
             return False
         self._accounts[account.kind, account.name] = account
+        self.add_notes(note)
         return True
 
-    async def forget(self, kind: str, name: str) -> bool:
+    async def forget(self, kind: str, name: str, note: AuditNote | None = None) -> bool:
         """Delete an account."""
-        return self._accounts.pop((kind, name), None) is not None
+        found = self._accounts.pop((kind, name), None) is not None
+        self.add_notes(note if found else None)
+        return found
 
     async def forget_old(self, before: float) -> int:
         """Delete the accounts that were good until then."""
@@ -48,12 +52,19 @@ class MemoryAccounts:
             del self._accounts[key]
         return len(old)
 
-    async def note(self, rows: Sequence[AuditRow]) -> bool:
-        """Append to the audit; False where its end is elsewhere."""
-        if len(self._audit) != rows[0].number - 1:
-            return False
-        self._audit += rows
-        return True
+    async def note(self, notes: Sequence[AuditNote], *, again: bool = False) -> None:
+        """Append to the audit."""
+        if not (again and self.has_noted(notes[0])):
+            self.add_notes(*notes)
+
+    def has_noted(self, note: AuditNote) -> bool:
+        """Tell whether something was noted lately."""
+        return any((row.at, row.body) == (note.at, note.body) for row in self._audit[-RECENT:])
+
+    def add_notes(self, *notes: AuditNote | None) -> None:
+        """Append what is to be noted, if anything is."""
+        last = self._audit[-1] if self._audit else None
+        self._audit += chained(last, [note for note in notes if note is not None])
 
     async def audit(
         self,

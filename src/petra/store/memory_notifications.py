@@ -8,14 +8,16 @@ from collections.abc import Collection, Iterable, Sequence
 import msgspec
 
 from petra.store.judge import read_cursor, write_cursor
+from petra.store.memory_accounts import MemoryAccounts
 from petra.store.notifications import NOTIFICATIONS_MAX
-from petra.store.rows import NotificationFilter, NotificationRow, Page, shard_of
+from petra.store.rows import AuditNote, NotificationFilter, NotificationRow, Page, shard_of
 
 
 class MemoryNotifications:
     """See ``petra.store.notifications``."""
 
-    def __init__(self) -> None:
+    def __init__(self, accounts: MemoryAccounts) -> None:
+        self._accounts = accounts
         self._rows: dict[str, NotificationRow] = {}
 
     def add(self, rows: Iterable[NotificationRow]) -> None:
@@ -47,8 +49,9 @@ class MemoryNotifications:
         found = [r for r in self._rows.values() if r.sending == sending and r.state == "waiting"]
         return sorted(found, key=lambda row: row.id)
 
-    async def settle(self, rows: Sequence[NotificationRow]) -> None:
+    async def settle(self, rows: Sequence[NotificationRow], note: AuditNote | None = None) -> None:
         """Store what became of some."""
+        self._accounts.add_notes(note)
         for row in rows:
             known = self._rows.get(row.id)
             if known is not None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from typing import Any, Protocol
 
-from petra.store.rows import NotificationFilter, NotificationRow, Page, shard_of
+from petra.store.rows import AuditNote, NotificationFilter, NotificationRow, Page, shard_of
 
 NOTIFICATIONS_MAX = 100
 """So many are listed at once, unless told."""
@@ -33,8 +33,8 @@ class Notifications(Protocol):
     async def together(self, sending: str) -> list[NotificationRow]:
         """List those that go out under one id and still wait, by id."""
 
-    async def settle(self, rows: Sequence[NotificationRow]) -> None:
-        """Store what became of some: state, due, attempts, sending, error, updated. All of it, durably."""
+    async def settle(self, rows: Sequence[NotificationRow], note: AuditNote | None = None) -> None:
+        """Store what became of some: state, due, attempts, sending, error, updated; and note that. All of it, durably."""
 
     async def notification(self, name: str) -> NotificationRow | None:
         """Return one, or None."""

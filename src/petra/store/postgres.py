@@ -24,22 +24,24 @@ from petra.namespaces import DEFAULT
 from petra.store import postgres_lists as lists
 from petra.store import postgres_write as writing
 from petra.store.base import PAGE, READ_LIMIT, Committed, CountedBy
-from petra.store.columns import execution_of
+from petra.store.columns import execution_of, pending_of
 from petra.store.errors import FullError, UnavailableError, UncertainError
 from petra.store.judge import behind, check_batch, read_cursor, seeks, write_cursor
 from petra.store.postgres_accounts import PostgresAccounts
+from petra.store.postgres_arrivals import PostgresArrivals
+from petra.store.postgres_bus import PostgresBus
 from petra.store.postgres_notifications import PostgresNotifications
 from petra.store.postgres_write import Connection
 from petra.store.queries import load_migrations, load_queries, missing_migrations
 from petra.store.rows import (
     Answer,
+    AuditNote,
     Batch,
     ExecutionCount,
     ExecutionFilter,
     Expired,
     Letter,
     Page,
-    Pending,
     PendingRow,
     PlaybookRow,
     RecordRow,
@@ -53,10 +55,8 @@ from petra.store.rows import (
 )
 
 COMMAND_TIMEOUT_S = 60.0
-CONNECT_TIMEOUT_S = 10.0
 CLOSE_TIMEOUT_S = 5.0
 COMMIT_TRIES = 5
-CHANNEL = "petra"
 CONNECTIONS = 8
 SETTINGS = {
     "application_name": "petra",
@@ -96,10 +96,10 @@ class PostgresStore:
 
     def __init__(self, pool: asyncpg.Pool, dsn: str) -> None:
         self._pool = pool
-        self._dsn = dsn
-        self._ear: Connection | None = None
+        self.bus = PostgresBus(dsn)
         self.accounts = PostgresAccounts(self._fetch, self._write)
         self.notifications = PostgresNotifications(self._fetch, self._write)
+        self.arrivals = PostgresArrivals(self._fetch, self._write)
 
     @classmethod
     async def open(cls, dsn: str, *, connections: int = CONNECTIONS) -> PostgresStore:
@@ -148,8 +148,7 @@ class PostgresStore:
 
     async def close(self) -> None:
         """Close all connections; what is under way is finished first."""
-        if self._ear is not None:
-            self._ear.terminate()
+        await self.bus.close()
         try:
             await asyncio.wait_for(self._pool.close(), CLOSE_TIMEOUT_S)
         except TimeoutError:
@@ -210,6 +209,14 @@ class PostgresStore:
             raise UnavailableError(f"the database was lost ({error})") from error
         return rows
 
+    async def _fetch_in(
+        self, name: str, shards: Collection[int] | None, *args: object
+    ) -> list[asyncpg.Record]:
+        """Look in some shards, each by an index of its own, or everywhere."""
+        if shards is None:
+            return await self._fetch(name, *args)
+        return await self._fetch(f"{name}_in", *args, sorted(shards))
+
     async def _one(self, name: str, *args: object) -> asyncpg.Record | None:
         rows = await self._fetch(name, *args)
         return rows[0] if rows else None
@@ -265,24 +272,13 @@ class PostgresStore:
 
         return await self._write(work)
 
-    async def listen(self, heard: Callable[[str], None]) -> None:
-        """Tell notices from now on, through a connection of its own."""
-        if self._ear is not None and not self._ear.is_closed():
-            return
-        try:
-            ear = await asyncpg.connect(self._dsn, timeout=CONNECT_TIMEOUT_S)
-            await ear.add_listener(CHANNEL, lambda *given: heard(given[3]))
-        except (*_LOST, asyncpg.PostgresError) as error:
-            raise UnavailableError(f"the database cannot be reached: {error}") from error
-        self._ear = ear
-
     async def expire(self, before: float, *, limit: int = PAGE) -> Expired:
         """Delete executions that ended before a time; their records go in pieces behind it."""
         return await self._delete(lambda c: writing.expire_streams(c, before, limit))
 
-    async def remove(self, executions: Sequence[str]) -> Expired:
+    async def remove(self, executions: Sequence[str], note: AuditNote | None = None) -> Expired:
         """Delete those of some executions that have ended."""
-        return await self._delete(lambda c: writing.remove_streams(c, executions))
+        return await self._delete(lambda c: writing.remove_streams(c, executions, note))
 
     async def _delete(
         self, work: Callable[[Connection], Awaitable[list[tuple[str, int]]]]
@@ -293,9 +289,11 @@ class PostgresStore:
         names = tuple(execution for execution, _ in gone)
         return Expired(executions=names, records=sum(version for _, version in gone))
 
-    async def archive(self, path: str, namespace: str = DEFAULT) -> int:
+    async def archive(
+        self, path: str, namespace: str = DEFAULT, note: AuditNote | None = None
+    ) -> int:
         """Let nobody find the playbooks of a path any more."""
-        return await self._write(lambda c: writing.archive(c, path, namespace))
+        return await self._write(lambda c: writing.archive(c, path, namespace, note))
 
     async def forget_orphans(self, keys: Sequence[str]) -> None:
         """Say that those objects have been deleted."""
@@ -382,7 +380,7 @@ class PostgresStore:
         self, until: float, *, shards: Collection[int] | None = None, limit: int = PAGE
     ) -> list[WakeUp]:
         """List wake-ups that are due."""
-        rows = await self._fetch("due", until, _shards(shards), limit)
+        rows = await self._fetch_in("due", shards, until, limit)
         return [WakeUp(execution=name, due=due) for name, due in rows]
 
     async def pending(
@@ -393,15 +391,11 @@ class PostgresStore:
         limit: int = READ_LIMIT,
     ) -> list[PendingRow]:
         """List assignments that are out."""
-        return [
-            PendingRow(
-                execution=row[0],
-                pending=Pending(run=row[1], chunk=row[2], delivery=row[3], pool=row[4]),
-                lease=row[5],
-                namespace=row[6],
-            )
-            for row in await self._fetch("pending", *after, _shards(shards), limit)
-        ]
+        return [pending_of(row) for row in await self._fetch_in("pending", shards, *after, limit)]
+
+    async def leased(self, leases: Collection[str]) -> list[PendingRow]:
+        """List the assignments that are out under some leases."""
+        return [pending_of(row) for row in await self._fetch("leased", list(leases))]
 
     async def letters(
         self, *, shards: Collection[int] | None = None, limit: int = PAGE
@@ -409,7 +403,7 @@ class PostgresStore:
         """List letters that nobody has carried out yet."""
         return [
             Letter(id=name, execution=execution, body=body, at=at)
-            for name, execution, body, at in await self._fetch("letters", _shards(shards), limit)
+            for name, execution, body, at in await self._fetch_in("letters", shards, limit)
         ]
 
     async def work_items(

@@ -5,8 +5,18 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, Protocol, TypeVar
 
-from petra.store.accounts import ACCOUNTS_MAX, Account, AuditRow, account_of, note_columns, note_of
+from petra.store.accounts import (
+    ACCOUNTS_MAX,
+    RECENT,
+    Account,
+    AuditRow,
+    account_of,
+    chained,
+    note_columns,
+    note_of,
+)
 from petra.store.queries import load_queries
+from petra.store.rows import AuditNote
 
 T = TypeVar("T")
 _SQL = load_queries("postgres")
@@ -44,7 +54,7 @@ class PostgresAccounts:
         """List accounts of a kind by name."""
         return [account_of(row) for row in await self._fetch("accounts", kind, after, limit)]
 
-    async def keep(self, account: Account) -> bool:
+    async def keep(self, account: Account, note: AuditNote | None = None) -> bool:
         """Store an account; False where it is not at the version before this one."""
 
         async def work(connection: Any) -> bool:
@@ -53,15 +63,18 @@ class PostgresAccounts:
                 _SQL["insert_account" if new else "update_account"],
                 account.kind, account.name, account.version, account.body, account.until,
             )  # fmt: skip
+            await append_notes(connection, note if done is not None else None)
             return done is not None
 
         return await self._write(work)
 
-    async def forget(self, kind: str, name: str) -> bool:
+    async def forget(self, kind: str, name: str, note: AuditNote | None = None) -> bool:
         """Delete an account."""
 
         async def work(connection: Any) -> bool:
-            return await connection.fetchval(_SQL["forget_account"], kind, name) is not None
+            found = await connection.fetchval(_SQL["forget_account"], kind, name) is not None
+            await append_notes(connection, note if found else None)
+            return found
 
         return await self._write(work)
 
@@ -73,20 +86,14 @@ class PostgresAccounts:
 
         return await self._write(work)
 
-    async def note(self, rows: Sequence[AuditRow]) -> bool:
-        """Append to the audit; False where its end is elsewhere."""
+    async def note(self, notes: Sequence[AuditNote], *, again: bool = False) -> None:
+        """Append to the audit."""
 
-        async def work(connection: Any) -> bool:
-            last = await connection.fetchrow(_SQL["audit_end"])
-            if (last[0] if last else 0) != rows[0].number - 1:
-                return False
-            await connection.executemany(
-                _SQL["note"],
-                [note_columns(row) for row in rows],
-            )
-            return True
+        async def work(connection: Any) -> None:
+            if not (again and await has_noted(connection, notes[0])):
+                await append_notes(connection, *notes)
 
-        return await self._write(work)
+        await self._write(work)
 
     async def audit(
         self,
@@ -104,3 +111,19 @@ class PostgresAccounts:
         """Return the last entry."""
         rows = await self._fetch("audit_end")
         return note_of(rows[0]) if rows else None
+
+
+async def append_notes(connection: Any, *notes: AuditNote | None) -> None:
+    """Append what is to be noted, if anything is; last in its transaction, for others who note something wait."""
+    given = [note for note in notes if note is not None]
+    if given:
+        await connection.execute(_SQL["lock_audit"])
+        last = await connection.fetchrow(_SQL["audit_end"])
+        made = chained(note_of(last) if last else None, given)
+        await connection.executemany(_SQL["note"], [note_columns(row) for row in made])
+
+
+async def has_noted(connection: Any, note: AuditNote) -> bool:
+    """Tell whether something was noted lately."""
+    given = (RECENT, note.at, note.body)
+    return await connection.fetchval(_SQL["has_noted"], *given) is not None

@@ -7,9 +7,9 @@ from typing import Any
 
 from petra.store.judge import read_cursor, write_cursor
 from petra.store.notifications import NOTIFICATIONS_MAX, notification_of, settled_columns
-from petra.store.postgres_accounts import Fetch, Writing
+from petra.store.postgres_accounts import Fetch, Writing, append_notes
 from petra.store.queries import load_queries
-from petra.store.rows import NotificationFilter, NotificationRow, Page
+from petra.store.rows import AuditNote, NotificationFilter, NotificationRow, Page
 
 _SQL = load_queries("postgres")
 
@@ -38,12 +38,13 @@ class PostgresNotifications:
         rows = await self._fetch("notifications_together", sending)
         return [notification_of(row) for row in rows]
 
-    async def settle(self, rows: Sequence[NotificationRow]) -> None:
+    async def settle(self, rows: Sequence[NotificationRow], note: AuditNote | None = None) -> None:
         """Store what became of some."""
         given = [settled_columns(row) for row in sorted(rows, key=lambda row: row.id)]
 
         async def work(connection: Any) -> None:
             await connection.executemany(_SQL["settle_notification"], given)
+            await append_notes(connection, note)
 
         await self._write(work)
 

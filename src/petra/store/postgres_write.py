@@ -14,6 +14,7 @@ import msgspec
 from msgspec import UNSET
 
 from petra.namespaces import DEFAULT
+from petra.store.arrivals import arrival_columns
 from petra.store.base import ChangeFate, Committed
 from petra.store.judge import (
     NOTHING,
@@ -27,9 +28,11 @@ from petra.store.judge import (
     search_text,
 )
 from petra.store.notifications import notification_columns
+from petra.store.postgres_accounts import append_notes, has_noted
 from petra.store.queries import load_queries
 from petra.store.rows import (
     Answer,
+    AuditNote,
     Batch,
     Change,
     ExecutionRow,
@@ -53,7 +56,7 @@ PURGE_RECORDS = 20_000
 # Statements by the kinds of rows they take, with the number of columns of each. Every plain step needs the
 # first one and nothing else: each further statement is a further way to the database and back.
 _STATEMENTS: dict[str, dict[str, int]] = {
-    "write": {"move": 4, "record": 7, "free": 3, "pend": 5},
+    "write": {"move": 4, "record": 7, "free": 3, "pend": 7},
     "wake": {"sleep": 1, "wake": 4},
 }
 _ORDER = (
@@ -65,6 +68,7 @@ _ORDER = (
     "take_letters",
     "post_letters",
     "insert_notifications",
+    "insert_arrivals",
 )
 
 _SQL = load_queries("postgres")
@@ -78,6 +82,7 @@ class BatchWriter:
         self._rows: defaultdict[str, list[Sequence[object]]] = defaultdict(list)
         self._streams: dict[str, int] = {}
         self._heads: dict[str, Head] = {}
+        self._notes: list[AuditNote] = []
 
     async def write(self, batch: Batch) -> Committed:
         """Judge every change and write those that apply."""
@@ -98,8 +103,6 @@ class BatchWriter:
         await self._changes(batch.changes, outcomes)
         self._rows["insert_answers"] += [_answer(answer, None) for answer in new]
         self._letters(batch)
-        if batch.notices:
-            await self._connection.execute(_SQL["notify"], list(batch.notices))
         for name, kinds in _STATEMENTS.items():
             if any(self._rows[kind] for kind in kinds):
                 columns = [
@@ -112,6 +115,9 @@ class BatchWriter:
             if self._rows[name]:
                 await self._connection.execute(_SQL[name], *_transposed(self._rows[name]))
         stale = await self._playbooks(batch.playbooks)
+        if batch.notes and not stale and not await has_noted(self._connection, batch.notes[0]):
+            self._notes += batch.notes
+        await append_notes(self._connection, *self._notes)
         return Committed(outcomes=tuple(outcomes), answers=answers, refused=refused, stale=stale)
 
     async def _lock(self, batch: Batch) -> Mapping[int, int]:
@@ -200,13 +206,20 @@ class BatchWriter:
             rows["wake"].append(place)
         again = {(p.run, p.chunk) for p in change.assigned}  # what is assigned anew is not freed
         rows["free"] += [(stream, *key) for key in change.released if key not in again]
-        rows["pend"] += [(stream, p.run, p.chunk, p.delivery, p.pool) for p in change.assigned]
+        name = change.execution
+        rows["pend"] += [
+            (stream, p.run, p.chunk, p.delivery, p.pool, shard_of(name), name)
+            for p in change.assigned
+        ]
         rows["insert_answers"] += [_answer(answer, stream) for answer in change.answers]
         rows["insert_objects"] += [(stream, key) for key in change.objects]
         rows["forget_orphans"] += [(key,) for key in change.objects]
         self._letters(change)
         if change.notifications:
             rows["insert_notifications"] += map(notification_columns, change.notifications)
+        self._notes += change.notes
+        if change.arrivals:
+            rows["insert_arrivals"] += map(arrival_columns, change.arrivals)
 
     def _letters(self, given: Batch | Change) -> None:
         self._rows["take_letters"] += [(name,) for name in given.taken]
@@ -262,9 +275,13 @@ async def expire_streams(
     return await _delete(connection, found)
 
 
-async def remove_streams(connection: Connection, names: Sequence[str]) -> list[tuple[str, int]]:
+async def remove_streams(
+    connection: Connection, names: Sequence[str], note: AuditNote | None
+) -> list[tuple[str, int]]:
     """Delete those of some executions that have ended."""
-    return await _delete(connection, await connection.fetch(_SQL["remove"], list(names)))
+    gone = await _delete(connection, await connection.fetch(_SQL["remove"], list(names)))
+    await append_notes(connection, note if gone else None)
+    return gone
 
 
 async def _delete(connection: Connection, found: Sequence[Sequence[Any]]) -> list[tuple[str, int]]:
@@ -278,12 +295,14 @@ async def _delete(connection: Connection, found: Sequence[Sequence[Any]]) -> lis
     return [(row[1], row[2]) for row in found]
 
 
-async def archive(connection: Connection, path: str, namespace: str) -> int:
+async def archive(connection: Connection, path: str, namespace: str, note: AuditNote | None) -> int:
     """Let nobody find the playbooks of a path any more; nor the version before this one, in the default namespace."""
     await connection.execute(_SQL["lock_path"], f"{namespace} {path}")
     if namespace == DEFAULT:
         await connection.execute(_SQL["archive_playbooks"], path)
-    return int(await connection.fetchval(_SQL["archive"], namespace, path))
+    gone = int(await connection.fetchval(_SQL["archive"], namespace, path))
+    await append_notes(connection, note if gone else None)
+    return gone
 
 
 async def purge_records(connection: Connection) -> bool:

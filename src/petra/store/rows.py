@@ -137,6 +137,15 @@ class Letter(Row, frozen=True):
     at: float
 
 
+class AuditNote(Row, frozen=True):
+    """What is to be noted in the audit; its place in the chain is found when it is written."""
+
+    at: float
+    namespace: str
+    actor: str
+    body: bytes
+
+
 class NotificationRow(Row, frozen=True):
     """Something that people or systems are told, on its way out: ``waiting``, ``sent``, ``given_up`` or ``needless``.
 
@@ -166,6 +175,36 @@ class NotificationFilter(Row, frozen=True):
     channel: str | None = None
     execution: str | None = None
     namespace: str | None = None
+
+
+class ArrivalRow(Row, frozen=True):
+    """An event that arrived at a trigger: ``waiting``, ``started``, ``passed`` by its condition, or ``dead`` (S24).
+
+    Its id follows from trigger and key, so the same event has one row, whoever brings it. ``body`` is the event, which is
+    kept until an execution has it. ``until`` is when the row may be forgotten; never, where there is none.
+    """
+
+    id: str
+    namespace: str
+    trigger: str
+    key: str
+    due: float
+    created: float
+    updated: float
+    body: bytes = b""
+    state: str = "waiting"
+    execution: str = ""
+    attempts: int = 0
+    error: str = ""
+    until: float | None = None
+
+
+class ArrivalFilter(Row, frozen=True):
+    """Which arrivals to list."""
+
+    namespace: str
+    trigger: str | None = None
+    state: str | None = None
 
 
 class ShardRow(Row, frozen=True):
@@ -204,7 +243,8 @@ class Change(Row, frozen=True):
     ``wake``: a time sets the wake-up, None removes it. ``released`` names (run, chunk) pairs that are no
     longer out. ``objects`` are the keys of large results that the new records refer to. ``letters`` are
     sent with it; ``taken`` are the ids of letters that it carries out, and that are gone with it. ``notifications``
-    go out once it is durable; one that is there already stays as it is.
+    go out once it is durable; one that is there already stays as it is, and so does one of the ``arrivals``. ``notes``
+    are noted with it.
     """
 
     execution: str
@@ -221,6 +261,8 @@ class Change(Row, frozen=True):
     letters: tuple[Letter, ...] = ()
     taken: tuple[str, ...] = ()
     notifications: tuple[NotificationRow, ...] = ()
+    notes: tuple[AuditNote, ...] = ()
+    arrivals: tuple[ArrivalRow, ...] = ()
 
     @property
     def version(self) -> int:
@@ -233,7 +275,8 @@ class Batch(Row, frozen=True):
 
     ``epochs`` says under which epoch the caller owns each shard; None claims no ownership and is for
     stores that have one owner only. ``answers`` are those of commands that concern no execution;
-    ``letters`` and ``taken`` those that no change carries. ``notices`` are told to whoever listens.
+    ``letters`` and ``taken`` those that no change carries. ``notices`` are not stored: whoever
+    committed it tells them (``petra.store.bus``). ``notes`` are noted unless a playbook of it is stale.
     """
 
     changes: tuple[Change, ...] = ()
@@ -243,6 +286,7 @@ class Batch(Row, frozen=True):
     letters: tuple[Letter, ...] = ()
     taken: tuple[str, ...] = ()
     notices: tuple[str, ...] = ()
+    notes: tuple[AuditNote, ...] = ()
 
 
 class Page(Row, Generic[T], frozen=True):

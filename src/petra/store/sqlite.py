@@ -28,6 +28,7 @@ from petra.store import sqlite_schema as schema
 from petra.store import sqlite_write as writing
 from petra.store.anchor import ANCHOR_SYNC_S, Anchor, Head, Lost, read_anchor
 from petra.store.base import PAGE, READ_LIMIT, Committed, CountedBy
+from petra.store.bus import InProcessBus
 from petra.store.errors import (
     BrokenError,
     FullError,
@@ -41,6 +42,7 @@ from petra.store.owner import Ownership
 from petra.store.queries import load_queries
 from petra.store.rows import (
     Answer,
+    AuditNote,
     Batch,
     ExecutionCount,
     ExecutionFilter,
@@ -60,6 +62,7 @@ from petra.store.rows import (
 )
 from petra.store.side_thread import SideThread
 from petra.store.sqlite_accounts import SqliteAccounts
+from petra.store.sqlite_arrivals import SqliteArrivals
 from petra.store.sqlite_notifications import SqliteNotifications
 from petra.store.sqlite_search import SearchIndex
 
@@ -98,8 +101,10 @@ class SqliteStore:
         self._syncing: asyncio.TimerHandle | None = None
         self._writer = SideThread("petra-store-writer")
         self._readers = ThreadPoolExecutor(READERS, thread_name_prefix="petra-store-reader")
+        self.bus = InProcessBus()
         self.accounts = SqliteAccounts(self._read, self._write)
         self.notifications = SqliteNotifications(self._read, self._write)
+        self.arrivals = SqliteArrivals(self._read, self._write)
         self._search = SearchIndex(self._read, self._write)
 
     @classmethod
@@ -403,16 +408,13 @@ class SqliteStore:
         """Say that an engine is there; return all that are."""
         return await self._write(lambda c: writing.enrol(c, holder, lease_s))
 
-    async def listen(self, heard: Callable[[str], None]) -> None:
-        """Do nothing: the file has one owner, and there are no others to hear of."""
-
     async def expire(self, before: float, *, limit: int = PAGE) -> Expired:
         """Delete executions that ended before a time; their records go in pieces behind it."""
         return await self._delete(lambda c: writing.expire_streams(c, before, limit))
 
-    async def remove(self, executions: Sequence[str]) -> Expired:
+    async def remove(self, executions: Sequence[str], note: AuditNote | None = None) -> Expired:
         """Delete those of some executions that have ended."""
-        return await self._delete(lambda c: writing.remove_streams(c, executions))
+        return await self._delete(lambda c: writing.remove_streams(c, executions, note))
 
     async def _delete(self, work: Callable[[apsw.Connection], list[tuple[str, int]]]) -> Expired:
         gone = await self._write(work, gone=lambda found: [name for name, _ in found], aside=True)
@@ -421,9 +423,11 @@ class SqliteStore:
         names = tuple(execution for execution, _ in gone)
         return Expired(executions=names, records=sum(version for _, version in gone))
 
-    async def archive(self, path: str, namespace: str = DEFAULT) -> int:
+    async def archive(
+        self, path: str, namespace: str = DEFAULT, note: AuditNote | None = None
+    ) -> int:
         """Let nobody find the playbooks of a path any more."""
-        return await self._write(lambda c: writing.archive(c, path, namespace))
+        return await self._write(lambda c: writing.archive(c, path, namespace, note))
 
     async def forget_orphans(self, keys: Sequence[str]) -> None:
         """Say that those objects have been deleted."""
@@ -488,6 +492,10 @@ class SqliteStore:
     ) -> list[PendingRow]:
         """List assignments that are out."""
         return await self._read(lambda c: reading.pending(c, shards, after, limit))
+
+    async def leased(self, leases: Collection[str]) -> list[PendingRow]:
+        """List the assignments that are out under some leases."""
+        return await self._read(lambda c: reading.leased(c, leases))
 
     async def letters(
         self, *, shards: Collection[int] | None = None, limit: int = PAGE

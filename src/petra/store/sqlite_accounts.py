@@ -7,8 +7,18 @@ from typing import Any, Protocol, TypeVar
 
 import apsw
 
-from petra.store.accounts import ACCOUNTS_MAX, Account, AuditRow, account_of, note_columns, note_of
+from petra.store.accounts import (
+    ACCOUNTS_MAX,
+    RECENT,
+    Account,
+    AuditRow,
+    account_of,
+    chained,
+    note_columns,
+    note_of,
+)
 from petra.store.queries import load_queries
+from petra.store.rows import AuditNote
 
 T = TypeVar("T")
 _SQL = load_queries("sqlite")
@@ -41,7 +51,7 @@ class SqliteAccounts:
             lambda c: [account_of(row) for row in c.execute(_SQL["accounts"], given)]
         )
 
-    async def keep(self, account: Account) -> bool:
+    async def keep(self, account: Account, note: AuditNote | None = None) -> bool:
         """Store an account; False where it is not at the version before this one."""
 
         def work(connection: apsw.Connection) -> bool:
@@ -50,32 +60,33 @@ class SqliteAccounts:
                 return False
             row = (account.kind, account.name, account.version, account.body, account.until)
             connection.execute(_SQL["keep_account"], row)
+            append_notes(connection, note)
             return True
 
         return await self._write(work)
 
-    async def forget(self, kind: str, name: str) -> bool:
+    async def forget(self, kind: str, name: str, note: AuditNote | None = None) -> bool:
         """Delete an account."""
-        return bool(await self._write(lambda c: _changed(c, "forget_account", (kind, name))))
+
+        def work(connection: apsw.Connection) -> bool:
+            found = bool(_changed(connection, "forget_account", (kind, name)))
+            append_notes(connection, note if found else None)
+            return found
+
+        return await self._write(work)
 
     async def forget_old(self, before: float) -> int:
         """Delete the accounts that were good until then."""
         return await self._write(lambda c: _changed(c, "forget_old_accounts", (before,)))
 
-    async def note(self, rows: Sequence[AuditRow]) -> bool:
-        """Append to the audit; False where its end is elsewhere."""
+    async def note(self, notes: Sequence[AuditNote], *, again: bool = False) -> None:
+        """Append to the audit."""
 
-        def work(connection: apsw.Connection) -> bool:
-            last = connection.execute(_SQL["audit_end"]).fetchone()
-            if (last[0] if last else 0) != rows[0].number - 1:
-                return False
-            connection.executemany(
-                _SQL["note"],
-                [note_columns(row) for row in rows],
-            )
-            return True
+        def work(connection: apsw.Connection) -> None:
+            if not (again and has_noted(connection, notes[0])):
+                append_notes(connection, *notes)
 
-        return await self._write(work)
+        await self._write(work)
 
     async def audit(
         self,
@@ -93,6 +104,21 @@ class SqliteAccounts:
         """Return the last entry."""
         row = await self._read(lambda c: c.execute(_SQL["audit_end"]).fetchone())
         return note_of(row) if row else None
+
+
+def append_notes(connection: apsw.Connection, *notes: AuditNote | None) -> None:
+    """Append what is to be noted, if anything is, in a transaction that the caller began."""
+    given = [note for note in notes if note is not None]
+    if given:
+        last = connection.execute(_SQL["audit_end"]).fetchone()
+        made = chained(note_of(last) if last else None, given)
+        connection.executemany(_SQL["note"], [note_columns(row) for row in made])
+
+
+def has_noted(connection: apsw.Connection, note: AuditNote) -> bool:
+    """Tell whether something was noted lately."""
+    given = (RECENT, note.at, note.body)
+    return connection.execute(_SQL["has_noted"], given).fetchone() is not None
 
 
 def _account(connection: apsw.Connection, kind: str, name: str) -> Account | None:

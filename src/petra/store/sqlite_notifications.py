@@ -11,8 +11,8 @@ import msgspec
 from petra.store.judge import read_cursor, write_cursor
 from petra.store.notifications import NOTIFICATIONS_MAX, notification_of, settled_columns
 from petra.store.queries import load_queries
-from petra.store.rows import NotificationFilter, NotificationRow, Page
-from petra.store.sqlite_accounts import Run
+from petra.store.rows import AuditNote, NotificationFilter, NotificationRow, Page
+from petra.store.sqlite_accounts import Run, append_notes
 
 _SQL = load_queries("sqlite")
 
@@ -47,12 +47,13 @@ class SqliteNotifications:
         """List those that go out under one id and still wait."""
         return await self._listed("notifications_together", sending=sending)
 
-    async def settle(self, rows: Sequence[NotificationRow]) -> None:
+    async def settle(self, rows: Sequence[NotificationRow], note: AuditNote | None = None) -> None:
         """Store what became of some."""
         given = [settled_columns(row) for row in rows]
 
         def work(connection: apsw.Connection) -> None:
             connection.executemany(_SQL["settle_notification"], given)
+            append_notes(connection, note)
 
         await self._write(work)
 

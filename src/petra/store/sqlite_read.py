@@ -11,7 +11,7 @@ import msgspec
 
 from petra.errors import UsageError
 from petra.private import make_file
-from petra.store.columns import execution_of
+from petra.store.columns import execution_of, pending_of
 from petra.store.errors import StoreError
 from petra.store.judge import behind, read_cursor, seeks, write_cursor
 from petra.store.queries import load_queries
@@ -19,7 +19,6 @@ from petra.store.rows import (
     Answer,
     Letter,
     Page,
-    Pending,
     PendingRow,
     PlaybookRow,
     RecordRow,
@@ -123,15 +122,13 @@ def pending(
         "shards": _shards(shards),
         "limit": limit,
     }
-    return [
-        PendingRow(
-            execution=row[0],
-            pending=Pending(run=row[1], chunk=row[2], delivery=row[3], pool=row[4]),
-            lease=row[5],
-            namespace=row[6],
-        )
-        for row in connection.execute(_SQL["pending"], values)
-    ]
+    return [pending_of(row) for row in connection.execute(_SQL["pending"], values)]
+
+
+def leased(connection: apsw.Connection, leases: Collection[str]) -> list[PendingRow]:
+    """List the assignments that are out under some leases."""
+    rows = connection.execute(_SQL["leased"], (_json(list(leases)),))
+    return [pending_of(row) for row in rows]
 
 
 def work_items(

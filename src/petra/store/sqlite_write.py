@@ -17,6 +17,7 @@ from msgspec import UNSET
 from petra.namespaces import DEFAULT
 from petra.store.anchor import Head as Anchored
 from petra.store.anchor import head_of
+from petra.store.arrivals import arrival_columns
 from petra.store.base import ChangeFate, Committed
 from petra.store.judge import (
     NOTHING,
@@ -33,6 +34,7 @@ from petra.store.notifications import notification_columns
 from petra.store.queries import load_queries
 from petra.store.rows import (
     Answer,
+    AuditNote,
     Batch,
     Change,
     ExecutionRow,
@@ -41,6 +43,7 @@ from petra.store.rows import (
     WorkItemRow,
     shard_of,
 )
+from petra.store.sqlite_accounts import append_notes, has_noted
 
 SEQ_BITS = 32
 SEQ_MASK = (1 << SEQ_BITS) - 1
@@ -72,6 +75,7 @@ _ORDER = (
     "take_letter",
     "post_letter",
     "insert_notification",
+    "insert_arrival",
 )
 
 Bindings = tuple[object, ...]
@@ -112,6 +116,7 @@ class BatchWriter:
         self._sql = load_queries("sqlite")
         self._rows: defaultdict[str, list[Bindings]] = defaultdict(list)
         self._moved = moved
+        self._notes: list[AuditNote] = []
 
     def write(self, batch: Batch) -> Committed:
         """Judge every change and write those that apply."""
@@ -129,6 +134,9 @@ class BatchWriter:
         for name in filter(rows.__contains__, _ORDER):
             executemany(sql[name], rows[name])
         stale = self._playbooks(batch.playbooks)
+        if batch.notes and not stale and not has_noted(self._connection, batch.notes[0]):
+            self._notes += batch.notes
+        append_notes(self._connection, *self._notes)
         return Committed(outcomes=outcomes, answers=answers, refused=refused, stale=stale)
 
     def _known(self, batch: Batch) -> dict[str, Answer]:
@@ -186,7 +194,7 @@ class BatchWriter:
         self._connection.execute(self._sql["insert_execution"], values)
         return self._connection.last_insert_rowid()
 
-    def _write(self, change: Change, stream: int, moved: Head) -> None:  # noqa: C901 - a row of questions
+    def _write(self, change: Change, stream: int, moved: Head) -> None:  # noqa: C901, PLR0912 - a row of questions
         rows = self._rows
         if change.expected_version > 0:
             self._update(change, stream, moved)
@@ -216,6 +224,9 @@ class BatchWriter:
             self._letters(change)
         if change.notifications:
             self._rows["insert_notification"] += map(notification_columns, change.notifications)
+        self._notes += change.notes
+        if change.arrivals:
+            self._rows["insert_arrival"] += map(arrival_columns, change.arrivals)
 
     def _letters(self, given: Batch | Change) -> None:
         self._rows["take_letter"] += [(name,) for name in given.taken]
@@ -287,9 +298,12 @@ def expire_streams(connection: apsw.Connection, before: float, limit: int) -> li
     return _delete(connection, found)
 
 
-def remove_streams(connection: apsw.Connection, names: Sequence[str]) -> list[tuple[str, int]]:
+def remove_streams(
+    connection: apsw.Connection, names: Sequence[str], note: AuditNote | None
+) -> list[tuple[str, int]]:
     """Delete those of some executions that have ended."""
     found = connection.execute(load_queries("sqlite")["removed"], (_json(names),)).fetchall()
+    append_notes(connection, note if found else None)
     return _delete(connection, found)
 
 
@@ -305,13 +319,15 @@ def _delete(connection: apsw.Connection, found: Sequence[tuple[Any, ...]]) -> li
     return [(str(execution), int(version or 0)) for _, execution, version in found]
 
 
-def archive(connection: apsw.Connection, path: str, namespace: str) -> int:
+def archive(connection: apsw.Connection, path: str, namespace: str, note: AuditNote | None) -> int:
     """Let nobody find the playbooks of a path any more; nor the version before this one, in the default namespace."""
     sql = load_queries("sqlite")
     if namespace == DEFAULT:
         connection.execute(sql["archive_playbooks"], (path,))
     connection.execute(sql["archive"], (namespace, path))
-    return connection.changes()
+    gone = connection.changes()
+    append_notes(connection, note if gone else None)
+    return gone
 
 
 def purge_records(connection: apsw.Connection) -> bool:

@@ -38,6 +38,7 @@ from petra.store import (
 from petra.store.faults import Fault, faulty
 from petra.testing import (
     store_account_claims,
+    store_arrival_claims,
     store_letter_claims,
     store_namespace_claims,
     store_notification_claims,
@@ -68,6 +69,7 @@ __all__ = [
     "CLAIMS",
     "Claim",
     "store_account_claims",
+    "store_arrival_claims",
     "store_letter_claims",
     "store_namespace_claims",
     "store_notification_claims",
@@ -349,6 +351,7 @@ async def a_lease_is_written_for_the_delivery_that_is_out_and_for_no_other(store
         PendingRow(execution="b", pending=out[0], lease="l4"),
     ]
     assert await store.lease(rows) == {"l1"}
+    assert [row.pending for row in await store.leased(["l1", "l2", "nobody", ""])] == [out[0]]
     assert [row.lease for row in await store.pending()] == ["l1", ""]
     await applied(store, make_next("a", 1, assigned=out))
     assert [row.lease for row in await store.pending()] == ["l1", ""]

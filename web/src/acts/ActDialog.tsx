@@ -1,14 +1,18 @@
-import { useState } from 'react';
+import { useQuery } from '@tanstack/react-query';
+import { useEffect, useState } from 'react';
 import { basePath, type Call, carryOut, onceKey } from '../api/client';
-import { Button, Choice, Dialog, ErrorBox, TextArea, TextField, toast } from '../kit';
+import { problemOf } from '../api/problems';
+import { Button, Choice, Dialog, ErrorBox, Skeleton, TextArea, TextField, toast } from '../kit';
 import { CopyAs } from './CopyAs';
 import { type Act, type Doer, type Field, type Form, mistakes, startForm } from './registry';
+import { type Preview, trial } from './trying';
 
 interface Props<V extends Doer> {
   act: Act<V>;
   view: V;
   /** What the form begins with, where more is known than the act knows. */
   start?: Form;
+  title?: string;
   onClose: () => void;
   onDone: (answer: unknown) => void;
 }
@@ -27,7 +31,7 @@ export function callOf<V extends Doer>(
 }
 
 /** One act: what will happen, what it needs, and how to do the same elsewhere. */
-export function ActDialog<V extends Doer>({ act, view, start, onClose, onDone }: Props<V>) {
+export function ActDialog<V extends Doer>({ act, view, start, title, onClose, onDone }: Props<V>) {
   const [form, setForm] = useState<Form>(() => ({ ...startForm(act, view), ...start }));
   const [tried, setTried] = useState(false);
   const [busy, setBusy] = useState(false);
@@ -38,6 +42,11 @@ export function ActDialog<V extends Doer>({ act, view, start, onClose, onDone }:
   const send = async () => {
     setTried(true);
     if (Object.keys(wrong).length || !made) return;
+    if (act.saves) {
+      save(made.call, act.saves(view, form));
+      onClose();
+      return;
+    }
     setBusy(true);
     try {
       const headers = { ...made.call.headers, 'Idempotency-Key': key };
@@ -51,7 +60,7 @@ export function ActDialog<V extends Doer>({ act, view, start, onClose, onDone }:
     }
   };
   return (
-    <Dialog title={act.label} onClose={onClose}>
+    <Dialog title={title ?? act.label} onClose={onClose}>
       <form
         noValidate
         className="stack"
@@ -71,6 +80,7 @@ export function ActDialog<V extends Doer>({ act, view, start, onClose, onDone }:
             onChange={(value) => setForm((was) => ({ ...was, [field.name]: value }))}
           />
         ))}
+        {act.tried && made ? <Previewed act={act} call={made.call} wrong={wrong} /> : null}
         {error ? <ErrorBox error={error} /> : null}
         <div className="row">
           <Button kind={act.danger ? 'danger' : 'main'} type="submit" busy={busy} icon={act.icon}>
@@ -81,6 +91,61 @@ export function ActDialog<V extends Doer>({ act, view, start, onClose, onDone }:
         {made ? <CopyAs call={made.call} cli={made.cli} origin={`${location.origin}${basePath()}`} /> : null}
       </form>
     </Dialog>
+  );
+}
+
+/** Have the browser save an answer, which may be larger than what a page should hold. */
+function save(call: Call, name: string): void {
+  const link = document.createElement('a');
+  link.href = `${basePath()}${call.path}`;
+  link.download = name;
+  link.click();
+}
+
+const REST_MS = 300;
+
+function useRested<T>(value: T): T {
+  const [rested, setRested] = useState(value);
+  const written = JSON.stringify(value);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the same words are the same value
+  useEffect(() => {
+    const timer = setTimeout(() => setRested(value), REST_MS);
+    return () => clearTimeout(timer);
+  }, [written]);
+  return rested;
+}
+
+interface PreviewedProps<V extends Doer> {
+  act: Act<V>;
+  call: Call;
+  wrong: Record<string, string>;
+}
+
+/** What it would lead to, asked of the server a moment after typing ends. A reason that lacks changes nothing of that. */
+function Previewed<V extends Doer>({ act, call, wrong }: PreviewedProps<V>) {
+  const rested = useRested(call);
+  const lacks = Object.keys(wrong).some((name) => name !== 'reason');
+  const found = useQuery({
+    queryKey: ['tried', rested],
+    queryFn: async () => act.tried?.(await carryOut(trial(rested))) ?? null,
+    enabled: !lacks,
+    gcTime: 0,
+    staleTime: 0,
+    retry: false,
+    placeholderData: (before) => before,
+  });
+  if (lacks) return null;
+  if (found.isError) return <p className="muted data">What it leads to: {problemOf(found.error).message}</p>;
+  return <Foreseen preview={found.data ?? null} />;
+}
+
+export function Foreseen({ preview }: { preview: Preview | null }) {
+  return (
+    <div role="status" data-testid="preview" className="stack tight">
+      {preview ? <p className="data">{preview.sentence}</p> : <Skeleton lines={1} />}
+      {preview?.kept.length ? <p className="muted data">kept: {preview.kept.join(', ')}</p> : null}
+      {preview?.again.length ? <p className="muted data">again: {preview.again.join(', ')}</p> : null}
+    </div>
   );
 }
 

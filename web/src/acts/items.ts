@@ -17,6 +17,7 @@ import { API, type Call } from '../api/client';
 import { isOpen, type WorkItem } from '../api/items';
 import type { Json } from '../api/shapes';
 import type { Act, Doer, Field, Form } from './registry';
+import { dryRun } from './trying';
 
 export interface ItemView extends Doer {
   item: WorkItem;
@@ -90,6 +91,7 @@ function plain(act: Plain): ItemAct {
     permission: 'decide',
     danger: act.danger ?? false,
     makes: false,
+    tried: dryRun,
     when: act.when,
     says: () => act.says,
     fields: act.fields ?? [],
@@ -202,6 +204,7 @@ export function completing(action: string, place: number, data: Json): ItemAct {
     permission: 'decide',
     danger: false,
     makes: false,
+    tried: dryRun,
     when: (view) =>
       free(view) ?? (view.item.state === 'suspended' ? 'it is put aside; take it up first' : null),
     says: (view) => `'${view.item.title}' is decided: ${action}. The execution goes on.`,

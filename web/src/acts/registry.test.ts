@@ -1,66 +1,88 @@
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { asCli, asCurl, asPython, quoted } from './copy';
-import { completing, ITEM_ACTS, saving } from './items';
-import { ACTS, type ActView, actOf, type Form, hindrance, mistakes, startForm } from './registry';
-import { ITEM, SCHEDULE } from './samples';
-import { SCHEDULE_ACTS } from './schedules';
+import { actOf, hindrance, mistakes, startForm } from './registry';
+import { EVERY, VIEW } from './samples';
+import { trial } from './trying';
 
-const VIEW: ActView = {
-  id: '019f3c-a2f6',
-  status: 'waiting',
-  version: 45,
-  step: 'pay',
-  stepActive: true,
-  seq: 44,
-  live: true,
-  may: ['see', 'start', 'steer'],
-  offline: false,
-};
+const POWERS = ['see', 'start', 'steer', 'decide', 'apply', 'administer'];
+const DESCRIBED = (
+  JSON.parse(readFileSync(new URL('../../openapi.json', import.meta.url), 'utf8')) as {
+    paths: Record<string, Record<string, { parameters?: { name: string }[] }>>;
+  }
+).paths;
 
-const FILLED: Form = {
-  reason: "it's late",
-  name: 'paid',
-  payload: '{"amount": 3}',
-  values: '{"total": 1, "note": "a b"}',
-  result: '{"ok": true}',
-  outcome: 'ok',
-};
+/** What the description of the API says of a call. */
+function described(method: string, path: string) {
+  const parts = (path.split('?')[0] ?? '').split('/');
+  const fits = (template: string) => {
+    const wanted = template.split('/');
+    return (
+      wanted.length === parts.length && wanted.every((one, n) => one.startsWith('{') || one === parts[n])
+    );
+  };
+  const found = Object.keys(DESCRIBED).find(
+    (template) => fits(template) && method.toLowerCase() in DESCRIBED[template]!,
+  );
+  return found ? DESCRIBED[found]![method.toLowerCase()] : undefined;
+}
 
-describe.each(ACTS.map((act) => [act.id, act] as const))('the act %s', (_, act) => {
+describe.each(EVERY.map((one) => [one.group, one.act.id, one] as const))('%s: %s', (_, __, one) => {
+  const { act, form } = one;
+  const view = one.view as typeof VIEW;
+
   test('has everything that an act has', () => {
     expect(act.label).not.toBe('');
-    expect(act.keys).not.toBe('');
-    expect(act.says(VIEW)).toMatch(/\.$/);
+    expect(act.keys).toMatch(/^((Shift|Mod)\+)?\w+$/);
+    expect(POWERS).toContain(act.permission);
+    expect(act.says(view)).toMatch(/\.$/);
     expect(act.icon).toBeTruthy();
   });
 
-  test('is one public call', () => {
-    const call = act.call(VIEW, FILLED);
-    expect(call.path).toMatch(/^\/api\/v1\/executions\/019f3c-a2f6\//);
-    expect(act.cli(VIEW, FILLED)).toContain('019f3c-a2f6');
+  test('is one public call, and can be tried where it says so', () => {
+    const call = act.call(view, form);
+    const found = described(call.method, call.path);
+    expect(found, `${call.method} ${call.path}`).toBeDefined();
+    const names = found?.parameters?.map((parameter) => parameter.name) ?? [];
+    expect(act.tried !== null, 'an act is tried exactly where the API can').toBe(names.includes('dry_run'));
+    if (act.tried) expect(trial(call).path).toMatch(/[?&]dry_run=true$/);
   });
 
   test('needs its permission, and a server', () => {
-    expect(hindrance(act, { ...VIEW, may: [] })).toContain(act.permission);
-    expect(hindrance(act, { ...VIEW, offline: true })).toContain('server');
+    expect(hindrance(act, { ...view, may: [] })).toContain(act.permission);
+    expect(hindrance(act, { ...view, offline: true })).toContain('server');
   });
 
   test('asks for a reason where it is dangerous', () => {
-    if (act.danger) expect(mistakes(act, { ...FILLED, reason: ' ' })).toHaveProperty('reason');
-    expect(mistakes(act, FILLED)).toEqual({});
+    if (act.danger) expect(mistakes(act, { ...form, reason: ' ' })).toHaveProperty('reason');
+    expect(mistakes(act, form)).toEqual({});
   });
 
-  test('is written as curl and as Python without a secret', () => {
-    const call = act.call(VIEW, FILLED);
+  test('is written as a command line, as curl and as Python without a secret', () => {
+    const call = act.call(view, form);
+    expect(act.cli(view, form).length).toBeGreaterThan(1);
     expect(asCurl(call, 'http://127.0.0.1:1')).toContain('Bearer $PETRA_TOKEN');
     expect(asPython(call, 'http://127.0.0.1:1')).toContain("os.environ['PETRA_TOKEN']");
   });
 });
 
-test('no two acts have the same key or name', () => {
-  expect(new Set(ACTS.map((act) => act.keys)).size).toBe(ACTS.length);
-  expect(new Set(ACTS.map((act) => act.id)).size).toBe(ACTS.length);
+test('no two acts on the same have one key or name', () => {
+  for (const group of new Set(EVERY.map((one) => one.group))) {
+    const acts = EVERY.filter((one) => one.group === group).map((one) => one.act);
+    expect(new Set(acts.map((act) => act.keys)).size, group).toBe(acts.length);
+    expect(new Set(acts.map((act) => act.id)).size, group).toBe(acts.length);
+  }
+});
+
+test('no page makes an act of its own: what changes something stands here', () => {
+  const folder = new URL('../features/', import.meta.url);
+  const files = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((name) =>
+    /\.tsx?$/.test(name),
+  );
+  const own = files.filter((name) =>
+    /method: '(POST|PUT|PATCH|DELETE)'/.test(readFileSync(new URL(name, folder), 'utf8')),
+  );
+  expect(own).toEqual([]);
 });
 
 test('what is over or past is not acted on, but can be gone on from', () => {
@@ -101,22 +123,7 @@ test.each([
 
 test('the command lines are those that the Python tests parse with the real commands', () => {
   const file = new URL('../../tests/fixtures/cli.json', import.meta.url);
-  const lines = ACTS.flatMap((act) => [
-    act.cli(VIEW, FILLED),
-    act.cli(VIEW, { ...FILLED, outcome: 'error', result: '"no"' }),
-  ]).concat([
-    ['start', 'a/b', '--workload', '{"a": 1}', '--label', 'env=prod'],
-    ['get', VIEW.id],
-    ...[...ITEM_ACTS, completing('approve', 0, { amount: 1 }), saving({ amount: 1 })].map((act) =>
-      act.cli(
-        { ...VIEW, item: { ...ITEM, execution: VIEW.id }, me: 'ada' },
-        { to: 'bob', reason: "it's late" },
-      ),
-    ),
-    ...SCHEDULE_ACTS.map((act) =>
-      act.cli({ ...VIEW, schedule: SCHEDULE }, { reason: 'so', from: '2026-01-01', to: '2026-01-02' }),
-    ),
-  ]);
+  const lines = [...EVERY.map((one) => one.act.cli(one.view as typeof VIEW, one.form)), ['get', VIEW.id]];
   const text = `${JSON.stringify(lines, null, 1)}\n`;
   if (process.env.PETRA_WRITE || !existsSync(file)) writeFileSync(file, text);
   expect(readFileSync(file, 'utf8')).toBe(text);

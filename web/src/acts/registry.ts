@@ -18,9 +18,19 @@ import {
 import { API, type Call } from '../api/client';
 import type { Json } from '../api/shapes';
 import { OVER } from '../kit/states';
+import { FURTHER } from './further';
+import { dryRun, type Tried } from './trying';
 
 export type Power = 'see' | 'start' | 'steer' | 'decide' | 'apply' | 'administer';
-export type ActOn = 'execution' | 'step' | 'record' | 'item' | 'schedule' | 'playbook' | 'notification';
+export type ActOn =
+  | 'execution'
+  | 'executions'
+  | 'step'
+  | 'record'
+  | 'item'
+  | 'schedule'
+  | 'playbook'
+  | 'notification';
 
 /** What every act is asked with: what the person may, and whether the server is there. */
 export interface Doer {
@@ -40,6 +50,8 @@ export interface ActView extends Doer {
   /** The record that is shown. */
   seq: number;
   live: boolean;
+  /** The path of its playbook, where it is known. */
+  playbook?: string;
 }
 
 export type Form = Record<string, string>;
@@ -70,6 +82,10 @@ export interface Act<V extends Doer = ActView> {
   cli: (view: V, form: Form) => string[];
   /** Whether what comes of it is an execution of its own, to be gone to. */
   makes: boolean;
+  /** How the answer is read when it is only tried; null where it cannot be. */
+  tried: Tried | null;
+  /** The name of the file that the answer is saved as, where it is one. */
+  saves?: (view: V, form: Form) => string;
 }
 
 const reason = (needed = false): Field => ({
@@ -141,6 +157,7 @@ export const ACTS: readonly Act[] = [
     permission: 'steer',
     danger: false,
     makes: false,
+    tried: dryRun,
     when: (view) => live(view) ?? (view.status === 'paused' ? 'it is paused already' : null),
     says: () => 'What runs goes on to its end; nothing new begins until it is resumed.',
     fields: [reason()],
@@ -156,6 +173,7 @@ export const ACTS: readonly Act[] = [
     permission: 'steer',
     danger: false,
     makes: false,
+    tried: dryRun,
     when: (view) => live(view) ?? (view.status === 'paused' ? null : 'it is not paused'),
     says: () => 'It goes on where it was.',
     fields: [],
@@ -171,6 +189,7 @@ export const ACTS: readonly Act[] = [
     permission: 'steer',
     danger: true,
     makes: false,
+    tried: dryRun,
     when: live,
     says: () => 'Everything that it does is stopped; it ends aborted. What was done is not undone.',
     fields: [reason(true)],
@@ -186,6 +205,7 @@ export const ACTS: readonly Act[] = [
     permission: 'steer',
     danger: false,
     makes: false,
+    tried: dryRun,
     when: live,
     says: () => 'Whoever waits for it goes on; one that nobody waits for is kept.',
     fields: [text('name', 'Name'), json('payload', 'Payload (JSON)', '', false)],
@@ -201,6 +221,7 @@ export const ACTS: readonly Act[] = [
     permission: 'steer',
     danger: false,
     makes: false,
+    tried: dryRun,
     when: live,
     says: (view) => `These keys of ctx get new values, if nothing has happened since record ${view.version}.`,
     fields: [json('values', 'Values (JSON object)', '{}'), reason()],
@@ -221,6 +242,7 @@ export const ACTS: readonly Act[] = [
     permission: 'start',
     danger: false,
     makes: true,
+    tried: dryRun,
     when: (view) => (view.step ? null : 'select a step first'),
     says: (view) =>
       `A new execution begins with everything that happened before '${view.step ?? ''}' last began. This one stays as it is.`,
@@ -237,6 +259,7 @@ export const ACTS: readonly Act[] = [
     permission: 'start',
     danger: false,
     makes: true,
+    tried: dryRun,
     when: (view) => (view.seq >= 1 ? null : 'there is no record yet'),
     says: (view) => `A new execution begins with records 1 to ${view.seq} of this one, which stays as it is.`,
     fields: [reason()],
@@ -252,6 +275,7 @@ export const ACTS: readonly Act[] = [
     permission: 'steer',
     danger: true,
     makes: false,
+    tried: dryRun,
     when: (view) => onStep(view) ?? (view.stepActive ? null : 'it neither runs nor waits'),
     says: (view) =>
       `'${view.step ?? ''}' ends as you say, whatever it does. The log says that you decided it.`,
@@ -296,6 +320,7 @@ export const ACTS: readonly Act[] = [
     permission: 'steer',
     danger: false,
     makes: false,
+    tried: dryRun,
     when: (view) => onStep(view) ?? (view.stepActive ? null : 'it is no incident'),
     says: (view) => `'${view.step ?? ''}' is handed out once more.`,
     fields: [reason()],
@@ -311,12 +336,14 @@ export const ACTS: readonly Act[] = [
     permission: 'see',
     danger: false,
     makes: false,
+    tried: null,
     when: () => null,
     says: () => 'Every record is held against the hash of the one before it.',
     fields: [],
     call: (view) => post(at(view, 'verify')),
     cli: (view) => ['verify', view.id],
   },
+  ...FURTHER,
 ];
 
 export function actOf(id: string): Act {

@@ -1,6 +1,13 @@
-/** A work item and a schedule that tests act on. */
+/** What tests act on: every act there is, with something to act on and a form that is filled in. */
 import type { WorkItem } from '../api/items';
+import type { NotificationItem } from '../api/notifications';
 import type { Schedule } from '../api/schedules';
+import { BULK_ACTS } from './bulk';
+import { completing, ITEM_ACTS, saving } from './items';
+import { NOTIFICATION_ACTS } from './notifications';
+import { ACTS, type Act, type ActView, type Doer, type Form } from './registry';
+import { SCHEDULE_ACTS } from './schedules';
+import { START } from './starting/start';
 
 export const ITEM: WorkItem = {
   id: 'i1',
@@ -43,3 +50,108 @@ export const SCHEDULE: Schedule = {
   execution: 'schedule-1',
   last: [],
 };
+
+export const NOTIFICATION: NotificationItem = {
+  id: 'ntf_1',
+  execution: 'e 1',
+  namespace: 'default',
+  channel: 'post',
+  about: 'execution.failed',
+  person: '',
+  state: 'given_up',
+  due: '2026-01-01T00:00:00Z',
+  created: '2026-01-01T00:00:00Z',
+  updated: '2026-01-01T00:00:00Z',
+  attempts: 3,
+  sending: 'ntf_1',
+  error: 'HTTP 500',
+  title: 'It failed',
+  text: '',
+};
+
+export const VIEW: ActView = {
+  id: '019f3c-a2f6',
+  status: 'waiting',
+  version: 45,
+  step: 'pay',
+  stepActive: true,
+  seq: 44,
+  live: true,
+  playbook: 'orders',
+  may: ['see', 'start', 'steer', 'decide'],
+  offline: false,
+};
+
+export const FILLED: Form = {
+  reason: "it's late",
+  name: 'paid',
+  payload: '{"amount": 3}',
+  values: '{"total": 1, "note": "a b"}',
+  result: '{"ok": true}',
+  outcome: 'ok',
+  to: 'bob',
+  from: 'pay',
+  group: 'spread',
+  change: 'add',
+  item: '{"n": 1}',
+  playbook: 'orders',
+  version: 'v2',
+  renamed: '{"old": "new"}',
+  format: 'xes',
+  profile: 'firings',
+};
+
+/** One act, with what it is about. */
+export interface Sample {
+  group: string;
+  act: Act;
+  view: Doer;
+  form: Form;
+}
+
+/** What is about something else is called like what is about executions: with what it is about. */
+function samples<V extends Doer>(group: string, acts: readonly Act<V>[], view: V, more: Form = {}): Sample[] {
+  return acts.map((act) => ({ group, act: act as unknown as Act, view, form: { ...FILLED, ...more } }));
+}
+
+const DATES = { from: '2026-01-01', to: '2026-01-02' };
+const ITEM_VIEW = { ...VIEW, item: { ...ITEM, execution: VIEW.id }, me: 'ada' };
+const SOME = { ids: ['e1', 'e2'] };
+const MATCHING = {
+  filter: {
+    status: ['failed', 'stuck'],
+    playbook: 'orders',
+    label: ['env:prod'],
+    q: 'a b',
+    since: DATES.from,
+  },
+};
+
+/** Every act that there is. */
+export const EVERY: readonly Sample[] = [
+  ...samples('execution', ACTS, VIEW),
+  ...samples('execution, otherwise', ACTS, VIEW, {
+    outcome: 'error',
+    result: '"no"',
+    change: 'close',
+    version: '',
+    format: 'csv',
+  }),
+  ...samples(
+    'item',
+    [...ITEM_ACTS, completing('approve', 0, { amount: 1 }), saving({ amount: 1 })],
+    ITEM_VIEW,
+  ),
+  ...samples('schedule', SCHEDULE_ACTS, { ...VIEW, schedule: SCHEDULE }, DATES),
+  ...samples('bulk', BULK_ACTS, { ...VIEW, which: SOME }),
+  ...samples('bulk, by filter', BULK_ACTS, { ...VIEW, which: MATCHING }),
+  ...samples('notification', NOTIFICATION_ACTS, { ...VIEW, notification: NOTIFICATION }),
+  ...samples('start', [START], { ...VIEW, path: 'a/b', workload: { a: 1 }, labels: { env: 'prod' } }),
+  ...samples('start a text', [START], {
+    ...VIEW,
+    path: 'a/b',
+    text: 'kind: Playbook',
+    workload: {},
+    labels: {},
+  }),
+];

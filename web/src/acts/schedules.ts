@@ -3,6 +3,7 @@ import { CalendarClock, CirclePause, CirclePlay, History, type LucideIcon } from
 import { API, type Call } from '../api/client';
 import type { Schedule } from '../api/schedules';
 import type { Act, Doer, Field, Form, Power } from './registry';
+import { backfilled, type Tried } from './trying';
 
 export interface ScheduleView extends Doer {
   schedule: Schedule;
@@ -29,6 +30,7 @@ interface Plain {
   fields?: readonly Field<ScheduleView>[];
   body?: (form: Form) => Call['body'];
   cli?: (form: Form) => string[];
+  tried?: Tried;
 }
 
 function plain(act: Plain): ScheduleAct {
@@ -41,6 +43,7 @@ function plain(act: Plain): ScheduleAct {
     permission: act.permission,
     danger: false,
     makes: false,
+    tried: act.tried ?? null,
     when: act.when,
     says: act.says,
     fields: act.fields ?? [],
@@ -95,6 +98,7 @@ export const SCHEDULE_ACTS: readonly ScheduleAct[] = [
       `'${view.schedule.playbook}' is started for every time of the range, one after the other.`,
     fields: [field('from', 'From (a date)', true), field('to', 'To (a date)', true)],
     body: (form) => ({ from: form.from ?? '', to: form.to ?? '' }),
+    tried: backfilled,
     cli: (form) => ['--from', form.from ?? '', '--to', form.to ?? '', '--yes'],
   }),
 ];

@@ -34,8 +34,8 @@ export async function schedules(): Promise<Schedule[]> {
   return (await shaped<Page<Schedule>>(client.GET('/api/v1/schedules'))).items;
 }
 
-export async function preview(name: string, n: number): Promise<Due[]> {
-  const body = { name, n, from: '', text: '' };
+export async function preview(name: string, n: number, from: string): Promise<Due[]> {
+  const body = { name, n, from: from.trim(), text: '' };
   const found = await shaped<{ next: Due[] }>(client.POST('/api/v1/schedules/preview', { body }));
   return found.next;
 }

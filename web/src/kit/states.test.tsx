@@ -1,39 +1,13 @@
 // @vitest-environment jsdom
-import { MantineProvider } from '@mantine/core';
-import { act, cleanup, fireEvent, render, screen } from '@testing-library/react';
-import axe from 'axe-core';
-import type { ReactNode } from 'react';
+import { act, cleanup, fireEvent, screen } from '@testing-library/react';
 import { afterEach, beforeAll, expect, test, vi } from 'vitest';
 import { away, Problem } from '../api/problems';
 import { Button, Dialog, Empty, ErrorBox, Skeleton, State, Tabs, Value, VirtualTable } from '.';
 import { turnDensity } from './density';
+import { isAccessible, makeBrowserParts, show } from './testing';
 
-beforeAll(() => {
-  window.matchMedia = (query: string) =>
-    ({
-      matches: false,
-      media: query,
-      addEventListener: () => undefined,
-      removeEventListener: () => undefined,
-    }) as unknown as MediaQueryList;
-  window.ResizeObserver = class {
-    observe(): void {}
-    unobserve(): void {}
-    disconnect(): void {}
-  };
-});
+beforeAll(makeBrowserParts);
 afterEach(cleanup);
-
-function show(node: ReactNode) {
-  return render(<MantineProvider env="test">{node}</MantineProvider>);
-}
-
-async function isAccessible(box: Element): Promise<void> {
-  const found = await axe.run(box, {
-    rules: { 'color-contrast': { enabled: false }, region: { enabled: false } },
-  });
-  expect(found.violations.map((one) => `${one.id}: ${one.help}`)).toEqual([]);
-}
 
 const FORBIDDEN = new Problem({
   title: 'You may not do that',

@@ -89,7 +89,7 @@ test.describe('the list of executions', () => {
     const dialog = page.getByRole('dialog', { name: 'Cancel many' });
     await expect(dialog.getByTestId('preview')).toContainText('3 executions');
     await dialog.getByLabel('Reason').fill('the flow is over');
-    await dialog.getByRole('button', { name: 'Cancel 3' }).click();
+    await dialog.getByRole('button', { name: 'Cancel', exact: true }).click();
     await expect(rows.filter({ hasText: 'aborted' })).toHaveCount(3);
   });
 

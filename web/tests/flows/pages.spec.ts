@@ -118,15 +118,32 @@ test.describe('playbooks', () => {
 });
 
 test.describe('running it', () => {
-  test('24 a schedule says when next, is paused and resumed', async ({ inside: page, served }) => {
+  test('24 a schedule is looked ahead over a change of clocks, filled in after a count, paused and resumed', async ({
+    inside: page,
+    served,
+  }) => {
     await served.apply(example('hello'));
     await served.call('PUT', '/schedules/nightly', { text: SCHEDULE });
     await page.goto(`${served.said.url}/schedules`);
     const card = page.getByRole('article', { name: 'nightly' });
     await expect(card).toContainText('At 02:30 every day');
-    await card.getByRole('button', { name: 'the next 10' }).click();
-    await expect(card.getByRole('listitem')).toHaveCount(13);
+    await card.getByRole('button', { name: 'Look ahead' }).click();
+    await expect(card.getByRole('list', { name: 'The next times' }).getByRole('listitem')).toHaveCount(10);
+    await card.getByLabel('From').fill('2027-03-27');
+    const ahead = card.getByRole('list', { name: 'The next times' });
+    await expect(ahead.getByRole('listitem').nth(1)).toContainText('2027-03-28 03:30');
+    await expect(ahead.getByRole('listitem').nth(1)).toContainText('02:30 is skipped');
     await isAccessible(page);
+    await card.getByRole('button', { name: 'Fill in the past' }).click();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByLabel(/^From/).fill('2026-01-01');
+    await dialog.getByLabel(/^To/).fill('2026-01-04');
+    await expect(dialog.getByTestId('preview')).toContainText('There are 3 times from 2026-01-01');
+    await dialog.getByLabel(/^To/).fill('2026-01-01');
+    await expect(dialog.getByTestId('preview')).toContainText('There is no time');
+    await dialog.getByLabel(/^To/).fill('2026-01-04');
+    await dialog.getByRole('button', { name: 'Fill in the past' }).click();
+    await expect(card).toContainText('started 3 ×');
     await card.getByRole('button', { name: 'Pause' }).click();
     await page.getByRole('dialog').getByRole('button', { name: 'Pause', exact: true }).click();
     await expect(card.getByText('paused', { exact: true })).toBeVisible();
@@ -139,7 +156,16 @@ test.describe('running it', () => {
     test(`25 every page keeps nobody out, ${scheme}`, async ({ inside: page, served }) => {
       await page.emulateMedia({ colorScheme: scheme });
       await served.apply(example('hello'));
-      const pages = ['playbooks', 'p/hello', 'edit/hello', 'inbox', 'schedules', 'workers', 'system'];
+      const pages = [
+        'playbooks',
+        'p/hello',
+        'edit/hello',
+        'inbox',
+        'schedules',
+        'notifications',
+        'workers',
+        'system',
+      ];
       for (const path of [...pages, 'system?tab=audit', 'system?tab=tokens', 'system?tab=users']) {
         await page.goto(`${served.said.url}/${path}`);
         await expect(page.getByRole('heading', { level: 1 })).toBeVisible();

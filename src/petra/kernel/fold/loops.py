@@ -84,7 +84,7 @@ def piece_end(level: LoopState, index: int) -> int:
     return level.places[following][0] if following < len(level.places) else level.total
 
 
-def _first(piece: tuple[int, dict[str, Any]]) -> int:
+def _first(piece: tuple[int, Any] | tuple[int, int, Any]) -> int:
     return piece[0]
 
 
@@ -127,9 +127,22 @@ def iterations_ended(state: State, event: e.IterationsEnded) -> None:
 
 def _piece_stored(loop: LoopState, event: e.IterationsEnded) -> None:
     """Keep the reference to a piece in place of the results that are in it."""
-    loop.pieces = [*loop.pieces, event.piece]
-    del loop.held[: event.upto - loop.stored]
-    loop.stored = event.upto
+    if event.since:
+        loop.held[event.since - loop.stored : event.upto - loop.stored] = [None] * (
+            event.upto - event.since
+        )
+        loop.aside = sorted([*loop.aside, (event.since, event.upto, event.piece)], key=_first)
+        return
+    _leave_out(loop, event.upto, event.piece)
+    while loop.aside and loop.aside[0][0] == loop.stored:
+        (_, upto, piece), *loop.aside = loop.aside
+        _leave_out(loop, upto, piece)
+
+
+def _leave_out(loop: LoopState, upto: int, piece: Any) -> None:
+    loop.pieces = [*loop.pieces, piece]
+    del loop.held[: upto - loop.stored]
+    loop.stored = upto
 
 
 def put(level: LoopState, index: int, value: Any) -> None:

@@ -21,6 +21,7 @@ from petra.notify.links import ActLink, used_name
 from petra.server.needs import OPEN
 from petra.server.service import Service, TheService
 from petra.store.accounts import Account
+from petra.store.trail import acting
 
 AnyHttpRequest = Request[Any, Any, Any]
 USED: Final = "link"
@@ -74,8 +75,7 @@ async def press(service: TheService, request: AnyHttpRequest) -> Response[str]:
         await _use_up(service, token, found)
     except _NoLinkError as error:
         return _page("This link does nothing", str(error), status=410)
-    refused = await _acted(service, who, found)
-    await _noted(service, request, found, refused)
+    refused = await _noted(service, request, who, found)
     if refused:
         return _page(title, f"It was refused: {refused}", status=409)
     return _page(title, f"Done: {found.action}. Thank you, {found.person}.")
@@ -128,14 +128,21 @@ async def _acted(service: Service, who: Principal, link: ActLink) -> str:
         return str(error)
 
 
-async def _noted(service: Service, request: AnyHttpRequest, link: ActLink, refused: str) -> None:
-    client = request.client
-    await service.audit.note(
-        Note(
+async def _noted(service: Service, request: AnyHttpRequest, who: Principal, link: ActLink) -> str:
+    """Act, and note what came of it; return why that was refused, if it was."""
+    client, refused = request.client, ""
+
+    def note(outcome: str) -> Note:
+        return Note(
             actor=link.person, act=f"link: {link.action}", target=f"{link.execution}/{link.item}",
-            outcome="refused" if refused else "done", address=client.host if client is not None else "",
-        )
-    )  # fmt: skip
+            outcome=outcome, address=client.host if client is not None else "",
+        )  # fmt: skip
+
+    with acting(service.audit.trail(note)) as trail:
+        refused = await _acted(service, who, link)
+        if not trail.written:
+            await service.audit.note(note("refused" if refused else "done"))
+    return refused
 
 
 def routes(prefix: str) -> list[Router]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Annotated, Any
 
 from litestar import Request, Response, Router, delete, get, post, put
@@ -18,6 +19,7 @@ from petra.server.resources.authoring import PlaybookSource, text_of
 from petra.server.resources.definitions import heat_of, versions_of, with_text
 from petra.server.service import Here, TheService
 from petra.server.shapes import Page, PlaybookItem, playbook_item
+from petra.store.trail import noted
 
 IfMatch = Annotated[str | None, HeaderParameter(name="If-Match", required=False)]
 AnyHttpRequest = Request[Any, Any, Any]
@@ -96,7 +98,7 @@ async def archived(
     seen = (if_match or "*").strip().strip('"')
     if seen not in ("*", known[0].digest):
         raise ProblemError("stale", f"'{name}' is at {known[0].digest[:12]} now")
-    await store.archive(name, here.namespace)
+    await noted(partial(store.archive, name, here.namespace))
 
 
 @post(

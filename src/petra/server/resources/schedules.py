@@ -161,7 +161,7 @@ async def backfill(
 
 
 def _read(text: str, name: str) -> Schedule:
-    return read_document(text, name).checked()
+    return read_document(text, name).checked_as(Schedule)
 
 
 def router(base: str) -> Router:

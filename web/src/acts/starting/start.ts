@@ -2,6 +2,7 @@
 import { Play } from 'lucide-react';
 import { API } from '../../api/client';
 import type { Act, Doer } from '../registry';
+import { dryRun } from '../trying';
 import type { Values } from './workload';
 
 export interface StartView extends Doer {
@@ -21,6 +22,7 @@ export const START: Act<StartView> = {
   permission: 'start',
   danger: false,
   makes: true,
+  tried: dryRun,
   when: (view) => (view.workload ? null : 'the workload is no JSON object'),
   says: (view) => `An execution of '${view.path}' begins.`,
   fields: [],

@@ -1,20 +1,12 @@
 // @vitest-environment jsdom
-import { MantineProvider } from '@mantine/core';
-import { cleanup, fireEvent, render, screen } from '@testing-library/react';
+import { cleanup, fireEvent, screen } from '@testing-library/react';
 import { useState } from 'react';
 import { afterEach, beforeAll, expect, test } from 'vitest';
 import type { Frames, Graph } from '../../api/shapes';
+import { makeBrowserParts, show } from '../../kit/testing';
 import { beadsAt, factAt, StoryPlayer, storyOf } from './StoryPlayer';
 
-beforeAll(() => {
-  window.matchMedia = (query: string) =>
-    ({
-      matches: false,
-      media: query,
-      addEventListener: () => {},
-      removeEventListener: () => {},
-    }) as unknown as MediaQueryList;
-});
+beforeAll(makeBrowserParts);
 afterEach(cleanup);
 
 /** a runs and hands a token to j, which waits for another. */
@@ -76,22 +68,20 @@ test('every record says what each step does', () => {
 function Played() {
   const [at, setAt] = useState<number | undefined>(undefined);
   return (
-    <MantineProvider env="test">
-      <StoryPlayer
-        graph={GRAPH}
-        frames={FRAMES}
-        label="A walk"
-        at={at}
-        onAt={setAt}
-        selected={null}
-        onSelect={() => {}}
-      />
-    </MantineProvider>
+    <StoryPlayer
+      graph={GRAPH}
+      frames={FRAMES}
+      label="A walk"
+      at={at}
+      onAt={setAt}
+      selected={null}
+      onSelect={() => {}}
+    />
   );
 }
 
 test('it is shown at its end, and stepped and dragged from there', () => {
-  render(<Played />);
+  show(<Played />);
   const said = () => screen.getByRole('status').textContent;
   expect(said()).toBe('3 of 3 · step.done a');
   fireEvent.click(screen.getByRole('button', { name: 'Back' }));

@@ -7,8 +7,9 @@ import { SCHEDULE_ACTS, type ScheduleAct, type ScheduleView } from '../../acts/s
 import { me } from '../../api/calls';
 import { connection } from '../../api/connection';
 import { keys } from '../../api/keys';
+import { problemOf } from '../../api/problems';
 import { type Due, preview, type Schedule, schedules } from '../../api/schedules';
-import { Button, duration, Empty, ErrorBox, number, Skeleton, State, Time } from '../../kit';
+import { Button, duration, Empty, ErrorBox, number, Skeleton, State, TextField, Time } from '../../kit';
 import css from './schedules.module.css';
 
 const EVERY_MS = 5000;
@@ -90,10 +91,10 @@ function Card({ view, onAct }: { view: ScheduleView; onAct: (act: ScheduleAct) =
           {one.trouble}
         </p>
       ) : null}
-      <Next dues={one.next} />
+      <Next dues={one.next} label="Due" />
       <p className="row wrap">
         <button type="button" className={css.link} aria-expanded={ahead} onClick={() => setAhead(!ahead)}>
-          {ahead ? 'fewer' : `the next ${AHEAD}`}
+          {ahead ? 'Fewer' : 'Look ahead'}
         </button>
         <Link to="/e/$id" params={{ id: one.execution }}>
           its own log
@@ -115,26 +116,44 @@ function Card({ view, onAct }: { view: ScheduleView; onAct: (act: ScheduleAct) =
 }
 
 /** A time as the clocks of the schedule's zone show it, and here. */
-function Next({ dues }: { dues: readonly Due[] }) {
+function Next({ dues, label }: { dues: readonly Due[]; label: string }) {
   if (!dues.length) return <p className="muted">nothing is due any more</p>;
   return (
-    <ul className={css.dues}>
+    <ul className={css.dues} aria-label={label}>
       {dues.map((due) => (
         <li key={due.nominal}>
           <code>{due.nominal.slice(0, 16).replace('T', ' ')}</code>{' '}
           <span className="muted">
             (<Time at={due.nominal} /> here)
           </span>
-          {due.note ? <strong className="data"> {due.note}</strong> : null}
+          {due.note ? <strong className={`${css.note} data`}> {due.note}</strong> : null}
         </li>
       ))}
     </ul>
   );
 }
 
+/** The next times from now on, or from any day: what a change of the clocks does to them is said. */
 function Ahead({ name }: { name: string }) {
-  const found = useQuery({ queryKey: keys.preview(name), queryFn: () => preview(name, AHEAD) });
-  if (found.isPending) return <Skeleton lines={3} />;
-  if (found.isError) return <ErrorBox error={found.error} />;
-  return <Next dues={found.data} />;
+  const [from, setFrom] = useState('');
+  const found = useQuery({
+    queryKey: keys.preview(name, from),
+    queryFn: () => preview(name, AHEAD, from),
+    retry: false,
+    placeholderData: (before) => before,
+  });
+  const wrong = found.isError ? problemOf(found.error).body.detail : null;
+  return (
+    <div className="stack tight">
+      <TextField
+        label="From"
+        placeholder="now, or a day such as 2027-03-28"
+        value={from}
+        onChange={setFrom}
+        error={wrong}
+      />
+      {found.isPending ? <Skeleton lines={3} /> : null}
+      {found.data ? <Next dues={found.data} label="The next times" /> : null}
+    </div>
+  );
 }

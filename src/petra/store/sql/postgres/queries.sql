@@ -44,8 +44,8 @@ WITH moved AS (
   DELETE FROM pending p USING unnest($12::bigint[], $13::text[], $14::text[]) AS g (stream, run, chunk)
   WHERE p.stream = g.stream AND p.run = g.run AND p.chunk = g.chunk
 )
-INSERT INTO pending (stream, run, chunk, delivery, pool)
-SELECT * FROM unnest($15::bigint[], $16::text[], $17::text[], $18::integer[], $19::text[])
+INSERT INTO pending (stream, run, chunk, delivery, pool, shard, id)
+SELECT * FROM unnest($15::bigint[], $16::text[], $17::text[], $18::integer[], $19::text[], $20::smallint[], $21::text[])
 ON CONFLICT (stream, run, chunk) DO UPDATE SET delivery = excluded.delivery, pool = excluded.pool,
   lease = CASE WHEN pending.delivery = excluded.delivery THEN pending.lease ELSE '' END
 
@@ -217,14 +217,33 @@ SELECT version, body FROM (
 ) found ORDER BY version DESC LIMIT 1
 
 -- name: due
-SELECT id, due FROM wake_ups
-WHERE due <= $1 AND ($2::smallint[] IS NULL OR shard = ANY($2)) ORDER BY due, id LIMIT $3
+SELECT id, due FROM wake_ups WHERE due <= $1 ORDER BY due, id LIMIT $2
+
+-- name: due_in
+SELECT w.id, w.due FROM unnest($3::smallint[]) AS s (shard) CROSS JOIN LATERAL (
+  SELECT id, due FROM wake_ups WHERE shard = s.shard AND due <= $1 ORDER BY due, id LIMIT $2
+) w ORDER BY w.due, w.id LIMIT $2
 
 -- name: pending
 SELECT e.id, p.run, p.chunk, p.delivery, p.pool, p.lease, e.namespace
 FROM pending p JOIN executions e ON e.stream = p.stream
-WHERE (e.id, p.run, p.chunk) > ($1, $2, $3) AND ($4::smallint[] IS NULL OR e.shard = ANY($4))
-ORDER BY e.id, p.run, p.chunk LIMIT $5
+WHERE (e.id, p.run, p.chunk) > ($1, $2, $3)
+ORDER BY e.id, p.run, p.chunk LIMIT $4
+
+-- name: pending_in
+SELECT p.id, p.run, p.chunk, p.delivery, p.pool, p.lease, e.namespace
+FROM (
+  SELECT o.* FROM unnest($5::smallint[]) AS s (shard) CROSS JOIN LATERAL (
+    SELECT * FROM pending
+    WHERE shard = s.shard AND (id, run, chunk) > ($1, $2, $3) ORDER BY id, run, chunk LIMIT $4
+  ) o ORDER BY o.id, o.run, o.chunk LIMIT $4
+) p JOIN executions e ON e.stream = p.stream
+ORDER BY p.id, p.run, p.chunk
+
+-- name: leased
+SELECT e.id, p.run, p.chunk, p.delivery, p.pool, p.lease, e.namespace
+FROM pending p JOIN executions e ON e.stream = p.stream
+WHERE p.lease = ANY($1::text[]) AND p.lease <> '' ORDER BY e.id, p.run, p.chunk
 
 -- name: work_item
 SELECT id, execution, step, state, created, updated, title, users, roles, excluded, holder, priority, due, body,
@@ -324,8 +343,12 @@ ON CONFLICT (id) DO NOTHING
 DELETE FROM letters WHERE id = ANY($1::text[])
 
 -- name: letters
-SELECT id, execution, body, at FROM letters
-WHERE $1::smallint[] IS NULL OR shard = ANY($1) ORDER BY number LIMIT $2
+SELECT id, execution, body, at FROM letters ORDER BY number LIMIT $1
+
+-- name: letters_in
+SELECT l.id, l.execution, l.body, l.at FROM unnest($2::smallint[]) AS s (shard) CROSS JOIN LATERAL (
+  SELECT number, id, execution, body, at FROM letters WHERE shard = s.shard ORDER BY number LIMIT $1
+) l ORDER BY l.number LIMIT $1
 
 -- name: notify
 SELECT pg_notify('petra', notice) FROM unnest($1::text[]) AS n (notice)
@@ -424,6 +447,12 @@ DELETE FROM accounts WHERE until < $1 RETURNING version
 -- name: note
 INSERT INTO audit (number, at, namespace, actor, hash, previous, body) VALUES ($1, $2, $3, $4, $5, $6, $7)
 
+-- name: has_noted
+SELECT 1 FROM audit WHERE number > (SELECT max(number) FROM audit) - $1::int AND at = $2 AND body = $3 LIMIT 1
+
+-- name: lock_audit
+SELECT pg_advisory_xact_lock(hashtext('petra audit'))
+
 -- name: audit
 SELECT number, at, namespace, actor, hash, previous, body FROM audit
 WHERE number > $1 AND ($3::text IS NULL OR namespace = $3) AND ($4::text IS NULL OR actor = $4)
@@ -472,3 +501,39 @@ SELECT state, count(*) FROM notifications GROUP BY state
 
 -- name: forget_notifications
 DELETE FROM notifications WHERE state <> 'waiting' AND updated < $1 RETURNING id
+
+-- name: insert_arrivals
+INSERT INTO arrivals (id, namespace, trigger, key, due, created, updated, body, state, execution, attempts, error, until, shard)
+SELECT * FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::double precision[], $6::double precision[],
+  $7::double precision[], $8::bytea[], $9::text[], $10::text[], $11::integer[], $12::text[], $13::double precision[],
+  $14::smallint[])
+ON CONFLICT (id) DO NOTHING
+
+-- name: arrival
+SELECT id, namespace, trigger, key, due, created, updated, body, state, execution, attempts, error, until
+FROM arrivals WHERE id = $1
+
+-- name: known_arrivals
+SELECT id FROM arrivals WHERE id = ANY($1::text[])
+
+-- name: due_arrivals
+SELECT id, namespace, trigger, key, due, created, updated, body, state, execution, attempts, error, until
+FROM arrivals
+WHERE state = 'waiting' AND due <= $1 AND ($2::smallint[] IS NULL OR shard = ANY($2)) ORDER BY due, id LIMIT $3
+
+-- name: settle_arrival
+UPDATE arrivals
+SET state = $2, execution = $3, due = $4, attempts = $5, error = $6, updated = $7, until = $8, body = $9 WHERE id = $1
+
+-- name: arrivals
+SELECT id, namespace, trigger, key, due, created, updated, body, state, execution, attempts, error, until
+FROM arrivals
+WHERE namespace = $1 AND ($2::text IS NULL OR trigger = $2) AND ($3::text IS NULL OR state = $3)
+  AND ($4::double precision IS NULL OR (created, id) < ($4, $5::text))
+ORDER BY created DESC, id DESC LIMIT $6
+
+-- name: dead_arrivals
+SELECT trigger, count(*) FROM arrivals WHERE state = 'dead' AND namespace = $1 GROUP BY trigger
+
+-- name: forget_arrivals
+DELETE FROM arrivals WHERE until IS NOT NULL AND until < $1 RETURNING id

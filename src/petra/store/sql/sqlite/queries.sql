@@ -270,6 +270,11 @@ WHERE e.id >= :execution AND (e.id, p.run, p.chunk) > (:execution, :run, :chunk)
   AND (:shards IS NULL OR e.shard IN (SELECT value FROM json_each(:shards)))
 ORDER BY e.id, p.run, p.chunk LIMIT :limit
 
+-- name: leased
+SELECT e.id, p.run, p.chunk, p.delivery, p.pool, p.lease, e.namespace
+FROM json_each(?) AS g CROSS JOIN pending p ON p.lease = g.value CROSS JOIN executions e ON e.stream = p.stream
+WHERE p.lease <> '' ORDER BY e.id, p.run, p.chunk
+
 -- name: work_item
 SELECT id, execution, step, state, created, updated, title, users, roles, excluded, holder, priority, due, body,
   namespace
@@ -461,6 +466,9 @@ DELETE FROM accounts WHERE until < ?
 -- name: note
 INSERT INTO audit (number, at, namespace, actor, hash, previous, body) VALUES (?, ?, ?, ?, ?, ?, ?)
 
+-- name: has_noted
+SELECT 1 FROM audit WHERE number > (SELECT max(number) FROM audit) - ? AND at = ? AND body = ?
+
 -- name: audit
 SELECT number, at, namespace, actor, hash, previous, body FROM audit
 WHERE number > :after AND (:namespace IS NULL OR namespace = :namespace) AND (:actor IS NULL OR actor = :actor)
@@ -506,3 +514,37 @@ SELECT state, count(*) FROM notifications GROUP BY state
 
 -- name: forget_notifications
 DELETE FROM notifications WHERE state <> 'waiting' AND updated < ?
+
+-- name: insert_arrival
+INSERT INTO arrivals (id, namespace, trigger, key, due, created, updated, body, state, execution, attempts, error, until, shard)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING
+
+-- name: arrival
+SELECT id, namespace, trigger, key, due, created, updated, body, state, execution, attempts, error, until
+FROM arrivals WHERE id = :id
+
+-- name: known_arrivals
+SELECT id FROM arrivals WHERE id IN (SELECT value FROM json_each(:ids))
+
+-- name: due_arrivals
+SELECT id, namespace, trigger, key, due, created, updated, body, state, execution, attempts, error, until
+FROM arrivals
+WHERE state = 'waiting' AND due <= :until AND (:shards IS NULL OR shard IN (SELECT value FROM json_each(:shards)))
+ORDER BY due, id LIMIT :limit
+
+-- name: settle_arrival
+UPDATE arrivals
+SET state = ?2, execution = ?3, due = ?4, attempts = ?5, error = ?6, updated = ?7, until = ?8, body = ?9 WHERE id = ?1
+
+-- name: arrivals
+SELECT id, namespace, trigger, key, due, created, updated, body, state, execution, attempts, error, until
+FROM arrivals
+WHERE namespace = :namespace AND (:trigger IS NULL OR trigger = :trigger) AND (:state IS NULL OR state = :state)
+  AND (:created IS NULL OR (created, id) < (:created, :name))
+ORDER BY created DESC, id DESC LIMIT :limit
+
+-- name: dead_arrivals
+SELECT trigger, count(*) FROM arrivals WHERE state = 'dead' AND namespace = :namespace GROUP BY trigger
+
+-- name: forget_arrivals
+DELETE FROM arrivals WHERE until IS NOT NULL AND until < ?

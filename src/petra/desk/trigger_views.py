@@ -1,0 +1,52 @@
+"""Triggers and dead letters as they are shown (S24)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+
+from petra.engine.trigger_registry import KeptTrigger
+from petra.own_labels import EVENT
+from petra.playbook.trigger import Trigger
+from petra.store.rows import ArrivalRow, StoredExecution
+
+
+def trigger_data(
+    kept: KeptTrigger, dead: int, last: Sequence[StoredExecution], watch: dict[str, Any] | None
+) -> dict[str, Any]:
+    """Return a trigger as it is shown; a secret is shown by its name."""
+    trigger = kept.trigger
+    return {
+        "name": trigger.name, "playbook": trigger.playbook, "version": trigger.version, "source": trigger.source,
+        "words": in_words(trigger), "document": kept.row.document, "digest": kept.row.digest, "paused": kept.paused,
+        "reason": kept.row.reason or None, "dead": dead, "watch": watch,
+        "last": [
+            {
+                "execution": one.row.id, "status": one.row.status, "key": one.row.labels.get(EVENT),
+                "started": one.row.started, "ended": one.row.ended,
+            }
+            for one in last
+        ],
+    }  # fmt: skip
+
+
+def in_words(trigger: Trigger) -> str:
+    """Say where the events of a trigger come from."""
+    if trigger.webhook is not None:
+        return f"POST /hooks/{trigger.webhook.path} ({trigger.webhook.verify})"
+    if trigger.on is not None:
+        return f"when {trigger.on.playbook} is {' or '.join(trigger.on.ends)}"
+    if trigger.postgres is not None:
+        return f"LISTEN {trigger.postgres.channel} ({trigger.postgres.connection})"
+    assert trigger.files is not None, "it has a source"
+    return f"files {trigger.files.pattern} in {trigger.files.folder}"
+
+
+def dead_letter(row: ArrivalRow) -> dict[str, Any]:
+    """Return a dead letter as it is shown."""
+    return {
+        "id": row.id, "trigger": row.trigger, "key": row.key, "error": row.error, "attempts": row.attempts,
+        "created": row.created, "updated": row.updated, "event": msgspec.json.decode(row.body) if row.body else None,
+    }  # fmt: skip

@@ -1,0 +1,92 @@
+"""What a trigger that is well formed may still have wrong (S24)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from petra.errors import ExpressionError
+from petra.expr import SCOPES, Profile, Use, compile_value
+from petra.expr.scopes import BUILT_IN
+from petra.playbook.problems import Problems, did_you_mean
+from petra.playbook.tree import Map, Places
+from petra.playbook.trigger import SOURCES, Trigger, Webhook
+
+_PATH = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._~-]*(/[A-Za-z0-9_-][A-Za-z0-9._~-]*)*")
+_HEADER = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
+_NEEDS_HEADER = ("hmac", "token")
+
+
+def check_trigger(trigger: Trigger, tree: Map, problems: Problems) -> None:
+    """Add what is wrong with a trigger."""
+    places = Places(tree)
+    _one_source(tree, problems)
+    if trigger.webhook is not None:
+        _webhook(trigger.webhook, places, problems)
+    if trigger.on is not None and trigger.on.playbook == trigger.playbook:
+        hint = "it would start itself for ever; let it be another playbook, or loop inside of it"
+        problems.error("P503", places.at("on", "playbook"), "the end of a playbook starts it", hint)
+    for path, value, use in _expressions(trigger):
+        _expression(path, value, use, places, problems)
+
+
+def _one_source(tree: Map, problems: Problems) -> None:
+    given = [key for key in SOURCES if tree.get(key) is not None]
+    if not given:
+        words = "it is not said where events come from"
+        problems.error("P102", tree.mark, words, f"add one of {', '.join(map(repr, SOURCES))}")
+    for key in given[1:]:
+        words = f"'{given[0]}' and '{key}' exclude each other"
+        problems.error("P122", tree.key_at(key), words, "make two triggers")
+
+
+def _webhook(hook: Webhook, places: Places, problems: Problems) -> None:
+    if not _PATH.fullmatch(hook.path):
+        hint = "letters, digits and ._~- , with / between its parts"
+        at = places.at("webhook", "path")
+        problems.error("P502", at, "the path cannot be in an address", hint)
+    at = places.at("webhook")
+    if hook.verify == "none":
+        hint = "add 'secret', and 'verify' as the sender signs"
+        words = "whoever knows the address can start it: nothing is verified"
+        problems.warn("P504", places.at("webhook", "verify"), words, hint)
+    elif hook.secret is None:
+        hint = "name a credential that 'petra secret set' stores, or write 'verify: none'"
+        problems.error("P102", at, f"'verify: {hook.verify}' needs a 'secret'", hint)
+    if hook.verify in _NEEDS_HEADER and not hook.header:
+        hint = "such as 'header: X-Signature'"
+        problems.error("P102", at, f"'verify: {hook.verify}' needs a 'header'", hint)
+    for name in filter(None, (hook.header, *hook.respond.headers)):
+        if not _HEADER.fullmatch(name):
+            problems.error("P502", at, f"'{name}' cannot be the name of a header", "")
+
+
+def _expressions(trigger: Trigger) -> Iterator[tuple[tuple[str, ...], Any, Use]]:
+    for key in ("when", "key", "workload"):
+        yield (key,), getattr(trigger, key), Use.TRIGGER
+    if trigger.webhook is not None:
+        for key in ("status", "headers", "body"):
+            given = getattr(trigger.webhook.respond, key)
+            yield ("webhook", "respond", key), given, Use.RESPONSE
+
+
+def _expression(
+    path: tuple[str, ...], value: Any, use: Use, places: Places, problems: Problems
+) -> None:
+    """Compile what is written there; names that nothing provides are errors."""
+    try:
+        compiled = compile_value(value, Profile.SERVER)
+    except ExpressionError as error:
+        at = places.at(*path, *(error.place or ()))
+        problems.error("P119", at, str(error), error.hint or "")
+        return
+    for place, template in compiled.templates.items():
+        for name in sorted({read[0] for read in template.reads} - SCOPES[use]):
+            near = did_you_mean(name, sorted(SCOPES[use]))
+            hint = f"'{name}' has no meaning in {use.value}" if name in BUILT_IN else near
+            words = f"nothing provides the name '{name}' here"
+            problems.error("P205", places.at(*path, *place), words, hint or "write 'event.…'")
+    if path == ("when",) and isinstance(value, str) and not compiled.templates:
+        hint = f"write '{{{{ {value} }}}}'"
+        problems.error("P119", places.at("when"), "the condition is no expression", hint)

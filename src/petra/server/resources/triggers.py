@@ -1,0 +1,142 @@
+"""Triggers: which events start playbooks (S24). Where webhooks come in is ``petra.server.resources.hooks``."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import msgspec
+from litestar import Request, Response, Router, delete, get, post, put
+from litestar.params import FromPath, FromQuery, HeaderParameter, JSONBody
+
+from petra.desk.principal import May
+from petra.desk.triggers import DeskTriggers
+from petra.playbook.documents import read_document
+from petra.playbook.trigger import Trigger
+from petra.server.answers.triggers import (
+    AppliedTrigger,
+    DeadLetterPage,
+    Replayed,
+    TriggerItem,
+    TriggerPage,
+    TriggerRemoved,
+    TriggerSteered,
+    TriggerVerdict,
+)
+from petra.server.describing import answers, takes
+from petra.server.needs import needs
+from petra.server.parameters import bounded
+from petra.server.problems import ProblemError
+from petra.server.resources.authoring import PlaybookSource, text_of
+from petra.server.resources.schedules import PauseReason
+from petra.server.service import Here, TheService
+
+IfMatch = Annotated[str | None, HeaderParameter(name="If-Match", required=False)]
+AnyHttpRequest = Request[Any, Any, Any]
+LETTERS_MAX = 500
+
+
+class TriedEvent(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """An event to try, as ``event`` is in expressions."""
+
+    event: dict[str, Any]
+
+
+class Letters(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Which dead letters; all of them, where none is named."""
+
+    ids: Annotated[list[str], msgspec.Meta(max_length=LETTERS_MAX)] = []
+
+
+@get("/triggers", opt=needs(May.SEE) | answers(TriggerPage))
+async def listed(service: TheService, here: Here) -> dict[str, Any]:
+    """List the triggers, by name: where their events come from, and what came of the last ones."""
+    return {"items": await DeskTriggers(service.engine).listed(here), "next": None}
+
+
+@get("/triggers/{name:str}", opt=needs(May.SEE) | answers(TriggerItem))
+async def one(service: TheService, here: Here, name: FromPath[str]) -> Response[dict[str, Any]]:
+    """Return a trigger: its text, how many dead letters it has, and what it started last."""
+    found = await DeskTriggers(service.engine).get(here, name)
+    return Response(found, headers={"ETag": f'"{found["digest"]}"'})
+
+
+@put(
+    "/triggers/{name:str}",
+    status_code=200,
+    opt=needs(May.APPLY) | answers(AppliedTrigger, 201) | takes(PlaybookSource, yaml=True),
+)
+async def replaced(
+    service: TheService,
+    here: Here,
+    request: AnyHttpRequest,
+    name: FromPath[str],
+    if_match: IfMatch = None,
+) -> Response[dict[str, Any]]:
+    """Apply a trigger under its name: 201 for a new text, 200 where nothing changed; it takes events from then on."""
+    trigger = read_document(await text_of(request), name).checked_as(Trigger)
+    if trigger.name != name:
+        words = f"the text says it is '{trigger.name}', the address '{name}'"
+        raise ProblemError("invalid-input", words)
+    seen = if_match.strip().strip('"') if if_match is not None else None
+    made = await DeskTriggers(service.engine).apply(here, trigger, replaces=seen)
+    status = 200 if made["unchanged"] else 201
+    return Response(made, status_code=status, headers={"ETag": f'"{made["digest"]}"'})
+
+
+@delete("/triggers/{name:str}", status_code=200, opt=needs(May.APPLY) | answers(TriggerRemoved))
+async def removed(service: TheService, here: Here, name: FromPath[str]) -> dict[str, Any]:
+    """Have a trigger take no more events; what it started goes on."""
+    return await DeskTriggers(service.engine).remove(here, name)
+
+
+@post("/triggers/{name:str}/pause", status_code=200, opt=needs(May.STEER) | answers(TriggerSteered))
+async def pause(
+    service: TheService, here: Here, name: FromPath[str], data: JSONBody[PauseReason | None] = None
+) -> dict[str, Any]:
+    """Have nothing started any more; webhooks are told to come again."""
+    return await DeskTriggers(service.engine).pause(here, name, data.reason if data else "")
+
+
+@post(
+    "/triggers/{name:str}/resume", status_code=200, opt=needs(May.STEER) | answers(TriggerSteered)
+)
+async def resume(service: TheService, here: Here, name: FromPath[str]) -> dict[str, Any]:
+    """Let it go on; events of the pause are not made up for, files apart."""
+    return await DeskTriggers(service.engine).resume(here, name)
+
+
+@post("/triggers/{name:str}/test", status_code=200, opt=needs(May.SEE) | answers(TriggerVerdict))
+async def test(
+    service: TheService, here: Here, name: FromPath[str], data: JSONBody[TriedEvent]
+) -> dict[str, Any]:
+    """Say what would come of an event: whether it counts, its key, the workload. Nothing is started."""
+    return await DeskTriggers(service.engine).test(here, name, data.event)
+
+
+@get("/triggers/{name:str}/dead", opt=needs(May.SEE) | answers(DeadLetterPage))
+async def dead(
+    service: TheService,
+    here: Here,
+    name: FromPath[str],
+    limit: FromQuery[int] = 100,
+    cursor: FromQuery[str | None] = None,
+) -> dict[str, Any]:
+    """List the dead letters of a trigger, the latest first: events that could start nothing, and why."""
+    items, behind = await DeskTriggers(service.engine).dead(
+        here, name, cursor=cursor, limit=bounded(limit)
+    )
+    return {"items": items, "next": behind}
+
+
+@post("/triggers/{name:str}/replay", status_code=202, opt=needs(May.START) | answers(Replayed))
+async def replay(
+    service: TheService, here: Here, name: FromPath[str], data: JSONBody[Letters | None] = None
+) -> dict[str, Any]:
+    """Try dead letters again: those that are named, or all. The same event starts one execution at most."""
+    return await DeskTriggers(service.engine).replay(here, name, data.ids if data else ())
+
+
+def router(base: str) -> Router:
+    """Return the routes of triggers."""
+    handlers = [listed, one, replaced, removed, pause, resume, test, dead, replay]
+    return Router(path=base, route_handlers=handlers, tags=["triggers"])

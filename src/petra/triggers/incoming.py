@@ -1,0 +1,195 @@
+"""A request as events: JSON, forms and text as one each, CloudEvents in their three ways (S24).
+
+Rule 1: what cannot be read is refused with the reason; nothing is guessed.
+Rule 2: headers that carry secrets are no part of an event.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from collections.abc import Iterator, Mapping
+from typing import Any, Final, NamedTuple
+from urllib.parse import parse_qsl, unquote
+
+import msgspec
+
+from petra.errors import PetraError
+from petra.kernel.scope import timestamp
+from petra.playbook.trigger import Webhook
+
+BATCH_MAX: Final = 1_000
+"""So many CloudEvents come with one request at most."""
+FIELDS_MAX: Final = 1_000
+_SECRET: Final = frozenset(
+    {
+        "authorization", "cookie", "proxy-authorization", "x-hub-signature", "x-hub-signature-256", "stripe-signature",
+        "x-slack-signature", "webhook-signature",
+    }
+)  # fmt: skip
+_STRUCTURED: Final = "application/cloudevents+json"
+_BATCHED: Final = "application/cloudevents-batch+json"
+_REQUIRED: Final = ("id", "source", "type")
+
+
+class RefusedRequestError(PetraError):
+    """A request holds no event that can be read."""
+
+
+class Incoming(NamedTuple):
+    """A request; the names of its headers are in small letters. ``id`` is the one that its signature has, or none."""
+
+    method: str
+    headers: Mapping[str, str]
+    query: Mapping[str, str]
+    body: bytes
+    now: float
+    id: str = ""
+
+    @property
+    def media_type(self) -> str:
+        """What its body is said to be."""
+        return self.headers.get("content-type", "").partition(";")[0].strip().lower()
+
+
+class Occurrence(NamedTuple):
+    """An event, and what tells it from others where the trigger does not say; nothing: it is like no other."""
+
+    event: dict[str, Any]
+    id: str
+
+
+def occurrences_in(hook: Webhook, given: Incoming) -> list[Occurrence]:
+    """Return the events that a request holds.
+
+    Raises:
+        RefusedRequestError: it cannot be read.
+    """
+    if hook.format == "cloudevents":
+        return list(_cloud_events(given))
+    event = {
+        "kind": "webhook", "time": timestamp(given.now), "method": given.method, "headers": _shown(hook, given.headers),
+        "query": dict(given.query), "body": _content(given),
+    }  # fmt: skip
+    return [Occurrence(event, given.id or _idempotency_key(given))]
+
+
+def _idempotency_key(given: Incoming) -> str:
+    key = given.headers.get("idempotency-key", "")
+    return f"idempotency-key:{key}" if key else ""
+
+
+def _shown(hook: Webhook, headers: Mapping[str, str]) -> dict[str, str]:
+    hidden = _SECRET | {(hook.header or "").lower()}
+    return {name: value for name, value in headers.items() if name not in hidden}
+
+
+def _content(given: Incoming) -> Any:
+    kind = given.media_type
+    if not given.body:
+        return None
+    if kind == "application/x-www-form-urlencoded":
+        return _form(given.body)
+    if kind in ("", "application/json") or kind.endswith("+json"):
+        return _json(given.body)
+    return _text(given.body)
+
+
+def _json(body: bytes) -> Any:
+    try:
+        return msgspec.json.decode(body)
+    except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError) as error:
+        raise RefusedRequestError(f"the body is no JSON: {error}") from None
+
+
+def _text(body: bytes) -> str:
+    try:
+        return body.decode()
+    except UnicodeDecodeError:
+        raise RefusedRequestError("the body is neither JSON nor text in UTF-8") from None
+
+
+def _form(body: bytes) -> dict[str, str]:
+    try:
+        return dict(parse_qsl(_text(body), keep_blank_values=True, max_num_fields=FIELDS_MAX))
+    except ValueError as error:
+        raise RefusedRequestError(f"the form cannot be read: {error}") from None
+
+
+# CloudEvents
+
+
+def _cloud_events(given: Incoming) -> Iterator[Occurrence]:
+    kind = given.media_type
+    if kind == _BATCHED:
+        batch = _json(given.body)
+        if not isinstance(batch, list):
+            raise RefusedRequestError("a batch of CloudEvents is a list")
+        if len(batch) > BATCH_MAX:
+            raise RefusedRequestError(f"a batch has at most {BATCH_MAX:,} events")
+        for number, one in enumerate(batch):
+            yield _structured(one, f"event {number + 1} of the batch")
+    elif kind == _STRUCTURED:
+        yield _structured(_json(given.body), "the event")
+    elif "ce-specversion" in given.headers:
+        yield _binary(given)
+    else:
+        words = f"'{kind or 'nothing'}' without ce- headers is no CloudEvent"
+        raise RefusedRequestError(f"{words}; send {_STRUCTURED}, {_BATCHED}, or ce- headers")
+
+
+def _structured(event: Any, where: str) -> Occurrence:
+    if not isinstance(event, dict):
+        raise RefusedRequestError(f"{where} is no object")
+    _must_be_one(event, where)
+    if "data_base64" in event and not _is_base64(event["data_base64"]):
+        raise RefusedRequestError(f"{where}: 'data_base64' is not base64")
+    return _occurred(event)
+
+
+def _binary(given: Incoming) -> Occurrence:
+    """Read an event whose attributes are headers; those are not signed, so a signed id comes before theirs."""
+    found = {
+        name.removeprefix("ce-"): unquote(value)
+        for name, value in given.headers.items()
+        if name.startswith("ce-")
+    }
+    _must_be_one(found, "the event")
+    event: dict[str, Any] = {**found}
+    if given.media_type:
+        event["datacontenttype"] = given.headers["content-type"]
+    if given.body:
+        event |= _data(given)
+    occurred = _occurred(event)
+    return occurred._replace(id=given.id) if given.id else occurred
+
+
+def _data(given: Incoming) -> dict[str, Any]:
+    try:
+        return {"data": _content(given)}
+    except RefusedRequestError:
+        if "json" in given.media_type:
+            raise
+        return {"data_base64": base64.b64encode(given.body).decode()}
+
+
+def _occurred(event: dict[str, Any]) -> Occurrence:
+    name = hashlib.sha256(f"{event['source']}\0{event['id']}".encode()).hexdigest()
+    return Occurrence({"kind": "cloudevent", **event}, f"ce:{name}")
+
+
+def _must_be_one(event: Mapping[str, Any], where: str) -> None:
+    if event.get("specversion") != "1.0":
+        raise RefusedRequestError(f"{where}: 'specversion' is not '1.0'")
+    for name in _REQUIRED:
+        value = event.get(name)
+        if not isinstance(value, str) or not value:
+            raise RefusedRequestError(f"{where} has no '{name}'")
+
+
+def _is_base64(text: Any) -> bool:
+    try:
+        base64.b64decode(text, validate=True)
+    except (ValueError, TypeError):
+        return False
+    return True

@@ -1,0 +1,183 @@
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { createServer, type Server } from 'node:http';
+import { join } from 'node:path';
+import { APPROVAL, FAILING } from './books';
+import { example, expect, isAccessible, letIn, Served, test } from './serving';
+
+const SPREADING = `apiVersion: petra/v1
+kind: Playbook
+metadata: {name: spreading}
+workflow:
+  - step: spread
+    tool: {kind: noop}
+    next: {arcs: [{step: each, foreach: "{{ [1, 2] }}"}]}
+  - step: each
+    tool: {kind: wait, signal: go}
+    next: {arcs: [{step: all}]}
+  - step: all
+    spec: {join: {}}
+    tool: {kind: noop}
+`;
+
+test.describe('acts', () => {
+  test('14 what an act leads to is said before it is done', async ({ inside: page, served }) => {
+    const id = await served.run(APPROVAL);
+    await page.goto(`${served.said.url}/e/${id}?sel=step:wait`);
+    await expect(page.locator('h1 + span')).toContainText('waiting');
+    await page.keyboard.press('Shift+C');
+    const dialog = page.getByRole('dialog');
+    await expect(dialog.getByTestId('preview')).toContainText('It would be aborted (cancelled)');
+    await isAccessible(page);
+    await dialog.getByRole('button', { name: 'Leave it' }).click();
+    await page.keyboard.press('r');
+    await expect(dialog.getByTestId('preview')).toContainText('kept: count');
+    await dialog.getByRole('button', { name: 'Leave it' }).click();
+    await page.keyboard.press('Shift+F');
+    await expect(dialog.getByTestId('preview')).toContainText('A new execution would keep');
+    await dialog.getByRole('button', { name: 'Leave it' }).click();
+    await page.keyboard.press('Shift+M');
+    await dialog.getByLabel(/Path of the playbook/).fill('nowhere');
+    await expect(dialog.getByText(/no playbook 'nowhere' was applied/)).toBeVisible();
+    await page.keyboard.press('Escape');
+    await page.keyboard.press('o');
+    await dialog.getByLabel('Result').fill('{"by": "hand"}');
+    await expect(dialog.getByTestId('preview')).toContainText('1 run would start (last)');
+    await dialog.getByLabel('Reason').fill('nobody will');
+    await dialog.getByRole('button', { name: 'Decide its outcome' }).click();
+    await expect(page.locator('h1 + span')).toContainText('done');
+  });
+
+  test('a live group is added to', async ({ inside: page, served }) => {
+    const id = await served.run(SPREADING);
+    await page.goto(`${served.said.url}/e/${id}?sel=step:spread`);
+    await expect(page.locator('h1 + span')).toContainText('waiting');
+    await page.keyboard.press('Shift+G');
+    const dialog = page.getByRole('dialog', { name: 'Change a live group' });
+    await expect(dialog.getByLabel(/The step that spreads/)).toHaveValue('spread');
+    await dialog.getByLabel(/The item/).fill('3');
+    await expect(dialog.getByText(`petra group ${id} spread add --item 3`)).toBeVisible();
+    await dialog.getByRole('button', { name: 'Change a live group' }).click();
+    await expect
+      .poll(
+        async () =>
+          (await served.call<{ items: [] }>('GET', `/executions/${id}/runs?step=each`)).items.length,
+      )
+      .toBe(3);
+  });
+
+  test('the log is saved as a file', async ({ inside: page, served }) => {
+    const id = await served.run(FAILING);
+    await page.goto(`${served.said.url}/e/${id}`);
+    await expect(page.locator('h1 + span')).toContainText('failed');
+    await page.keyboard.press('Shift+E');
+    const dialog = page.getByRole('dialog', { name: 'Export the log' });
+    await dialog.getByLabel('Format').selectOption('csv');
+    const [saved] = await Promise.all([
+      page.waitForEvent('download'),
+      dialog.getByRole('button', { name: 'Export the log' }).click(),
+    ]);
+    expect(saved.suggestedFilename()).toBe(`${id}.csv`);
+    expect(await saved.failure()).toBeNull();
+  });
+});
+
+/** Somebody who answers as they are told to. */
+function listener(): Promise<{ server: Server; port: number; says: { code: number } }> {
+  const says = { code: 410 };
+  const server = createServer((_, answer) => answer.writeHead(says.code).end());
+  return new Promise((resolve) => {
+    server.listen(0, '127.0.0.1', () => {
+      const at = server.address();
+      resolve({ server, says, port: typeof at === 'object' && at ? at.port : 0 });
+    });
+  });
+}
+
+test('what was given up is listed, said why, and sent again', async ({ page }) => {
+  const other = await listener();
+  const served = new Served();
+  try {
+    mkdirSync(join(served.home, '.petra'), { mode: 0o700 });
+    writeFileSync(
+      join(served.home, '.petra/notify.yaml'),
+      `apiVersion: petra/v1
+kind: Notify
+channels:
+  hook: {kind: webhook, url: "http://127.0.0.1:${other.port}/in", allow_private: true}
+rules:
+  - {on: [failed], to: [hook]}
+`,
+    );
+    await served.start();
+    await letIn(page, served);
+    await page.goto(`${served.said.url}/notifications`);
+    await expect(page.getByRole('heading', { name: 'Nobody was told anything yet' })).toBeVisible();
+    await isAccessible(page);
+    await served.run(FAILING);
+    const row = page.getByRole('row').filter({ hasText: 'Given up' });
+    await expect(row).toContainText('it answered 410');
+    await page.keyboard.press('j');
+    const pane = page.getByRole('complementary', { name: 'The notification' });
+    await expect(pane).toContainText('it answered 410');
+    await isAccessible(page);
+    other.says.code = 200;
+    await page.keyboard.press('r');
+    const dialog = page.getByRole('dialog', { name: 'Send it again' });
+    await expect(dialog.getByText(/petra notifications retry ntf/)).toBeVisible();
+    await dialog.getByRole('button', { name: 'Send it again' }).click();
+    await expect(page.getByRole('row').filter({ hasText: 'Sent' })).toHaveCount(1);
+    await expect(pane.getByRole('button', { name: /Send it again/ })).toHaveAttribute('title', 'it was sent');
+    await page.getByText('Needless', { exact: true }).click();
+    await expect(page.getByRole('heading', { name: 'Nothing matches' })).toBeVisible();
+    await page.getByRole('button', { name: 'Show all' }).click();
+    await expect(page.getByRole('row').filter({ hasText: 'Sent' })).toHaveCount(1);
+  } finally {
+    await served.close();
+    other.server.close();
+  }
+});
+
+const PAGES = [
+  'playbooks',
+  'p/hello',
+  'edit/hello',
+  'inbox',
+  'schedules',
+  'notifications',
+  'workers',
+  'system',
+];
+
+test('every page says that it loads, that something is wrong, and that one may not', async ({
+  inside: page,
+  served,
+}) => {
+  await served.apply(example('hello'));
+  const data = /\/api\/v1\/(playbooks|work-items|schedules|notifications|workers|pools|stats)/;
+  const problem = (status: number, code: string) => ({
+    status,
+    contentType: 'application/problem+json',
+    body: JSON.stringify({ title: 'No', status, code, detail: "needs 'see'", hint: 'ask' }),
+  });
+  for (const path of PAGES) {
+    let release = () => {};
+    const held = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    await page.route(data, async (route) => {
+      await held;
+      await route.fulfill(problem(500, 'broken'));
+    });
+    await page.goto(`${served.said.url}/${path}`);
+    await expect(page.getByRole('status', { name: 'loading' }).first(), path).toBeVisible();
+    release();
+    await expect(page.getByRole('alert').first(), path).toContainText('broken');
+    await page.unroute(data);
+    await page.route(data, (route) => route.fulfill(problem(403, 'forbidden')));
+    await page.goto(`${served.said.url}/${path}`);
+    await expect(page.getByRole('alert').first(), path).toContainText('Ask an administrator');
+    await page.unroute(data);
+    await page.getByRole('button', { name: 'Retry' }).first().click();
+    await expect(page.getByRole('alert'), path).toHaveCount(0);
+  }
+});
