@@ -104,6 +104,12 @@ LOG_SIZES_MAX = 10_000
 EXPIRE_MAX = 100
 EXPIRE_EVERY_S = 10.0
 
+# Letting executions in
+LINES_MAX = 200
+LINES_LOOK_S = 5.0
+RESOURCES_MAX = 1_000
+ANCESTORS_MAX = 32
+
 # Telling people
 NOTIFY_TITLE_MAX = 200
 NOTIFY_TEXT_MAX = 4_000
@@ -351,6 +357,22 @@ LIMITS = (
     Limit("LOG_SIZES_MAX", LOG_SIZES_MAX, "files", "the size of the oldest one is read again"),
     Limit("EXPIRE_MAX", EXPIRE_MAX, "executions", "the rest is deleted in further transactions"),
     Limit("EXPIRE_EVERY_S", EXPIRE_EVERY_S, "seconds", "old executions are looked for again"),
+    Limit(
+        "RESOURCES_MAX", RESOURCES_MAX, "resources", "further ones of a namespace are not listed"
+    ),
+    Limit(
+        "ANCESTORS_MAX",
+        ANCESTORS_MAX,
+        "executions",
+        "sub-playbooks that are nested deeper are not looked at when a circle is looked for",
+    ),
+    Limit("LINES_MAX", LINES_MAX, "lines", "the rest is let in by further transactions"),
+    Limit(
+        "LINES_LOOK_S",
+        LINES_LOOK_S,
+        "seconds",
+        "executions that wait for a limit are looked for again, should a notice have been lost",
+    ),
     Limit(
         "NOTIFY_TITLE_MAX",
         NOTIFY_TITLE_MAX,

@@ -15,6 +15,7 @@ from typing import Any, cast
 from petra.store.base import Store
 from petra.store.bus import Bus
 from petra.store.errors import BrokenError, FullError, UnavailableError, UncertainError
+from petra.store.permits import Permits
 
 
 class Fault(enum.Enum):
@@ -47,6 +48,11 @@ class FaultyStore:
         self.crashed = False
         self._plan = plan
         self._pause = pause
+
+    @property
+    def permits(self) -> Permits:
+        """Who waits for what: reading it goes wrong with what is read beside it, and is left alone here."""
+        return self.inner.permits
 
     @property
     def bus(self) -> Bus:
