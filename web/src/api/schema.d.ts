@@ -1837,6 +1837,154 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/triggers": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Listed
+         * @description List the triggers, by name: where their events come from, and what came of the last ones.
+         */
+        get: operations["ApiV1TriggersListed"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/triggers/{name}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * One
+         * @description Return a trigger: its text, how many dead letters it has, and what it started last.
+         */
+        get: operations["ApiV1TriggersNameOne"];
+        /**
+         * Replaced
+         * @description Apply a trigger under its name: 201 for a new text, 200 where nothing changed; it takes events from then on.
+         */
+        put: operations["ApiV1TriggersNameReplaced"];
+        post?: never;
+        /**
+         * Removed
+         * @description Have a trigger take no more events; what it started goes on.
+         */
+        delete: operations["ApiV1TriggersNameRemoved"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/triggers/{name}/dead": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Dead
+         * @description List the dead letters of a trigger, the latest first: events that could start nothing, and why.
+         */
+        get: operations["ApiV1TriggersNameDeadDead"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/triggers/{name}/pause": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Pause
+         * @description Have nothing started any more; webhooks are told to come again.
+         */
+        post: operations["ApiV1TriggersNamePausePause"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/triggers/{name}/replay": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Replay
+         * @description Try dead letters again: those that are named, or all. The same event starts one execution at most.
+         */
+        post: operations["ApiV1TriggersNameReplayReplay"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/triggers/{name}/resume": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Resume
+         * @description Let it go on; events of the pause are not made up for, files apart.
+         */
+        post: operations["ApiV1TriggersNameResumeResume"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/triggers/{name}/test": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Test
+         * @description Say what would come of an event: whether it counts, its key, the workload. Nothing is started.
+         */
+        post: operations["ApiV1TriggersNameTestTest"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/users": {
         parameters: {
             query?: never;
@@ -2029,6 +2177,28 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/hooks/{path}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Arrived
+         * @description Take a webhook: it starts the playbook of the trigger that has this path, once for each event.
+         *
+         *     202 when it started something, 200 when it was known already or does not count; the trigger may say otherwise.
+         */
+        post: operations["HooksPathArrived"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/livez": {
         parameters: {
             query?: never;
@@ -2181,6 +2351,17 @@ export interface components {
          * @description What became of a schedule that was applied.
          */
         AppliedSchedule: {
+            digest: string;
+            kind: string;
+            path: string;
+            unchanged: boolean;
+            version: string;
+        };
+        /**
+         * AppliedTrigger
+         * @description What became of a trigger that was applied.
+         */
+        AppliedTrigger: {
             digest: string;
             kind: string;
             path: string;
@@ -2503,6 +2684,29 @@ export interface components {
          */
         CtxWritePage: {
             items: components["schemas"]["CtxWrite"][];
+            /** @default null */
+            next: string | null;
+        };
+        /**
+         * DeadLetter
+         * @description An event that could start nothing, and why.
+         */
+        DeadLetter: {
+            attempts: number;
+            created: number;
+            error: string;
+            event: unknown;
+            id: string;
+            key: string;
+            trigger: string;
+            updated: number;
+        };
+        /**
+         * DeadLetterPage
+         * @description Dead letters, the latest first.
+         */
+        DeadLetterPage: {
+            items: components["schemas"]["DeadLetter"][];
             /** @default null */
             next: string | null;
         };
@@ -2986,6 +3190,26 @@ export interface components {
             event: "hello";
         };
         /**
+         * HookAnswer
+         * @description What came of a request; of several events that came together, each one.
+         */
+        HookAnswer: {
+            /** @default [] */
+            events: components["schemas"]["HookedEvent"][];
+            /** @default  */
+            execution: string;
+            state: string;
+        };
+        /**
+         * HookedEvent
+         * @description What came of an event: `started`, `duplicate`, `passed` by its condition, `waiting` or `dead`.
+         */
+        HookedEvent: {
+            /** @default  */
+            execution: string;
+            state: string;
+        };
+        /**
          * Hovered
          * @description What stands at a place of a text.
          */
@@ -3086,6 +3310,14 @@ export interface components {
         LastOutcome: {
             id: string;
             status: string;
+        };
+        /**
+         * Letters
+         * @description Which dead letters; all of them, where none is named.
+         */
+        Letters: {
+            /** @default [] */
+            ids: string[];
         };
         /**
          * Lineage
@@ -3466,6 +3698,33 @@ export interface components {
             until: string;
         };
         /**
+         * OnTriggers
+         * @description Do something with triggers: apply a text, list, get, test an event, pause, resume, dead, replay, remove (S24).
+         *
+         *         ``letters`` are the dead letters to try again; without any, all of the trigger's are.
+         */
+        OnTriggers: {
+            act: string;
+            /** @default {} */
+            event: Record<string, never>;
+            execution: string;
+            id: string;
+            /** @default [] */
+            letters: string[];
+            /** @default  */
+            name: string;
+            /** @default 100 */
+            number: number;
+            /** @default  */
+            reason: string;
+            /** @default true */
+            rest: boolean;
+            /** @default  */
+            text: string;
+            /** @enum {unknown} */
+            type: "triggers";
+        };
+        /**
          * OperationFailure
          * @description An execution with which it could not be done, and why.
          */
@@ -3757,7 +4016,7 @@ export interface components {
          */
         ProblemDocument: {
             /** @enum {string} */
-            code: "bad-request" | "busy" | "cross-site" | "forbidden" | "host" | "internal" | "invalid-input" | "invalid-playbook" | "key-reused" | "method-not-allowed" | "no-credentials" | "no-lease" | "no-room" | "not-ended" | "not-found" | "refused" | "slow-body" | "stale" | "taken" | "too-large" | "too-many" | "unavailable" | "unknown-execution" | "unknown-parameter" | "unreadable";
+            code: "bad-request" | "busy" | "cross-site" | "forbidden" | "host" | "internal" | "invalid-input" | "invalid-playbook" | "key-reused" | "method-not-allowed" | "no-credentials" | "no-lease" | "no-room" | "not-ended" | "not-found" | "refused" | "slow-body" | "stale" | "taken" | "too-large" | "too-many" | "unavailable" | "unknown-execution" | "unknown-parameter" | "unreadable" | "unverified";
             detail: string;
             /** @default [] */
             errors: components["schemas"]["ProblemPlace"][];
@@ -3877,6 +4136,14 @@ export interface components {
             rest: boolean;
             /** @enum {unknown} */
             type: "remove";
+        };
+        /**
+         * Replayed
+         * @description How many dead letters are tried again.
+         */
+        Replayed: {
+            name: string;
+            replayed: number;
         };
         /**
          * Rerun
@@ -4071,10 +4338,10 @@ export interface components {
          * @description What came of a time.
          */
         ScheduleOutcome: {
-            ended: number | null;
+            ended: string | null;
             execution: string;
             nominal: string | null;
-            started: number;
+            started: string;
             status: string;
         };
         /**
@@ -4513,6 +4780,80 @@ export interface components {
             text: string;
         };
         /**
+         * TriedEvent
+         * @description An event to try, as ``event`` is in expressions.
+         */
+        TriedEvent: {
+            event: Record<string, never>;
+        };
+        /**
+         * TriggerItem
+         * @description A trigger: where its events come from, its text, how many dead letters it has, what it started last.
+         */
+        TriggerItem: {
+            dead: number;
+            digest: string;
+            document: Record<string, never>;
+            last: components["schemas"]["TriggerOutcome"][];
+            name: string;
+            paused: boolean;
+            playbook: string;
+            reason: string | null;
+            source: string;
+            version: string | number | null;
+            watch: Record<string, never> | null;
+            words: string;
+        };
+        /**
+         * TriggerOutcome
+         * @description What came of an event.
+         */
+        TriggerOutcome: {
+            ended: number | null;
+            execution: string;
+            key: string | null;
+            started: number;
+            status: string;
+        };
+        /**
+         * TriggerPage
+         * @description The triggers there are.
+         */
+        TriggerPage: {
+            items: components["schemas"]["TriggerItem"][];
+            /** @default null */
+            next: string | null;
+        };
+        /**
+         * TriggerRemoved
+         * @description Which trigger takes no more events.
+         */
+        TriggerRemoved: {
+            removed: string;
+        };
+        /**
+         * TriggerSteered
+         * @description What was done with a trigger.
+         */
+        TriggerSteered: {
+            done: string;
+            name: string;
+        };
+        /**
+         * TriggerVerdict
+         * @description What would come of an event; ``counts`` is null where that cannot be said.
+         */
+        TriggerVerdict: {
+            counts: boolean | null;
+            error: string;
+            /** @default  */
+            execution: string;
+            key: string;
+            /** @default false */
+            known: boolean;
+            workload: Record<string, never> | null;
+        };
+        /**
          * UserChange
          * @description What of a user becomes otherwise; what is not said stays.
          */
@@ -4761,7 +5102,7 @@ export interface components {
                 "application/problem+json": components["schemas"]["ProblemDocument"];
             };
         };
-        /** @description `no-credentials`: Nobody is known to ask */
+        /** @description `no-credentials`: Nobody is known to ask; `unverified`: The request is not verified */
         Problem401: {
             headers: {
                 [name: string]: unknown;
@@ -7830,7 +8171,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["Ask"] | components["schemas"]["Begin"] | components["schemas"]["ForkRequest"] | components["schemas"]["Move"] | components["schemas"]["Apply"] | components["schemas"]["Remove"] | components["schemas"]["Look"] | components["schemas"]["OnSchedules"];
+                "application/json": components["schemas"]["Ask"] | components["schemas"]["Begin"] | components["schemas"]["ForkRequest"] | components["schemas"]["Move"] | components["schemas"]["Apply"] | components["schemas"]["Remove"] | components["schemas"]["Look"] | components["schemas"]["OnSchedules"] | components["schemas"]["OnTriggers"];
             };
         };
         responses: {
@@ -9028,6 +9369,385 @@ export interface operations {
             507: components["responses"]["Problem507"];
         };
     };
+    ApiV1TriggersListed: {
+        parameters: {
+            query?: {
+                namespace?: string | null;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Request fulfilled, document follows */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TriggerPage"];
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            405: components["responses"]["Problem405"];
+            408: components["responses"]["Problem408"];
+            409: components["responses"]["Problem409"];
+            412: components["responses"]["Problem412"];
+            413: components["responses"]["Problem413"];
+            421: components["responses"]["Problem421"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+            507: components["responses"]["Problem507"];
+        };
+    };
+    ApiV1TriggersNameOne: {
+        parameters: {
+            query?: {
+                namespace?: string | null;
+            };
+            header?: never;
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Request fulfilled, document follows */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TriggerItem"];
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            405: components["responses"]["Problem405"];
+            408: components["responses"]["Problem408"];
+            409: components["responses"]["Problem409"];
+            412: components["responses"]["Problem412"];
+            413: components["responses"]["Problem413"];
+            421: components["responses"]["Problem421"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+            507: components["responses"]["Problem507"];
+        };
+    };
+    ApiV1TriggersNameReplaced: {
+        parameters: {
+            query?: {
+                namespace?: string | null;
+            };
+            header?: {
+                "If-Match"?: string | null;
+            };
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["PlaybookSource"];
+                "application/yaml": string;
+            };
+        };
+        responses: {
+            /** @description Request fulfilled, document follows */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AppliedTrigger"];
+                };
+            };
+            /** @description It was there already. */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AppliedTrigger"];
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            405: components["responses"]["Problem405"];
+            408: components["responses"]["Problem408"];
+            409: components["responses"]["Problem409"];
+            412: components["responses"]["Problem412"];
+            413: components["responses"]["Problem413"];
+            421: components["responses"]["Problem421"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+            507: components["responses"]["Problem507"];
+        };
+    };
+    ApiV1TriggersNameRemoved: {
+        parameters: {
+            query?: {
+                namespace?: string | null;
+            };
+            header?: never;
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Request fulfilled, document follows */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TriggerRemoved"];
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            405: components["responses"]["Problem405"];
+            408: components["responses"]["Problem408"];
+            409: components["responses"]["Problem409"];
+            412: components["responses"]["Problem412"];
+            413: components["responses"]["Problem413"];
+            421: components["responses"]["Problem421"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+            507: components["responses"]["Problem507"];
+        };
+    };
+    ApiV1TriggersNameDeadDead: {
+        parameters: {
+            query?: {
+                namespace?: string | null;
+                limit?: number;
+                cursor?: string | null;
+            };
+            header?: never;
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Request fulfilled, document follows */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DeadLetterPage"];
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            405: components["responses"]["Problem405"];
+            408: components["responses"]["Problem408"];
+            409: components["responses"]["Problem409"];
+            412: components["responses"]["Problem412"];
+            413: components["responses"]["Problem413"];
+            421: components["responses"]["Problem421"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+            507: components["responses"]["Problem507"];
+        };
+    };
+    ApiV1TriggersNamePausePause: {
+        parameters: {
+            query?: {
+                namespace?: string | null;
+            };
+            header?: never;
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["PauseReason"] | null;
+            };
+        };
+        responses: {
+            /** @description Request fulfilled, document follows */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TriggerSteered"];
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            405: components["responses"]["Problem405"];
+            408: components["responses"]["Problem408"];
+            409: components["responses"]["Problem409"];
+            412: components["responses"]["Problem412"];
+            413: components["responses"]["Problem413"];
+            421: components["responses"]["Problem421"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+            507: components["responses"]["Problem507"];
+        };
+    };
+    ApiV1TriggersNameReplayReplay: {
+        parameters: {
+            query?: {
+                namespace?: string | null;
+            };
+            header?: never;
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Letters"] | null;
+            };
+        };
+        responses: {
+            /** @description Request accepted, processing continues off-line */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Replayed"];
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            405: components["responses"]["Problem405"];
+            408: components["responses"]["Problem408"];
+            409: components["responses"]["Problem409"];
+            412: components["responses"]["Problem412"];
+            413: components["responses"]["Problem413"];
+            421: components["responses"]["Problem421"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+            507: components["responses"]["Problem507"];
+        };
+    };
+    ApiV1TriggersNameResumeResume: {
+        parameters: {
+            query?: {
+                namespace?: string | null;
+            };
+            header?: never;
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Request fulfilled, document follows */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TriggerSteered"];
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            405: components["responses"]["Problem405"];
+            408: components["responses"]["Problem408"];
+            409: components["responses"]["Problem409"];
+            412: components["responses"]["Problem412"];
+            413: components["responses"]["Problem413"];
+            421: components["responses"]["Problem421"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+            507: components["responses"]["Problem507"];
+        };
+    };
+    ApiV1TriggersNameTestTest: {
+        parameters: {
+            query?: {
+                namespace?: string | null;
+            };
+            header?: never;
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["TriedEvent"];
+            };
+        };
+        responses: {
+            /** @description Request fulfilled, document follows */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TriggerVerdict"];
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            405: components["responses"]["Problem405"];
+            408: components["responses"]["Problem408"];
+            409: components["responses"]["Problem409"];
+            412: components["responses"]["Problem412"];
+            413: components["responses"]["Problem413"];
+            421: components["responses"]["Problem421"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+            507: components["responses"]["Problem507"];
+        };
+    };
     ApiV1UsersUsers: {
         parameters: {
             query?: {
@@ -9497,6 +10217,52 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["WorkerItemPage"];
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            405: components["responses"]["Problem405"];
+            408: components["responses"]["Problem408"];
+            409: components["responses"]["Problem409"];
+            412: components["responses"]["Problem412"];
+            413: components["responses"]["Problem413"];
+            421: components["responses"]["Problem421"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+            507: components["responses"]["Problem507"];
+        };
+    };
+    HooksPathArrived: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                path: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description It was there already. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HookAnswer"];
+                };
+            };
+            /** @description Request accepted, processing continues off-line */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HookAnswer"];
                 };
             };
             400: components["responses"]["Problem400"];

@@ -1,7 +1,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
 import { join } from 'node:path';
-import { APPROVAL, FAILING } from './books';
+import { APPROVAL, FAILING, TYPED } from './books';
 import { example, expect, isAccessible, letIn, Served, test } from './serving';
 
 const SPREADING = `apiVersion: petra/v1
@@ -81,6 +81,49 @@ test.describe('acts', () => {
   });
 });
 
+const TRIGGER = `apiVersion: petra/v1
+kind: Trigger
+metadata: {name: orders}
+playbook: typed
+webhook: {path: orders, verify: none}
+workload: {amount: "{{ event.body.amount }}", who: "ada"}
+`;
+
+test('an event that could start nothing is a dead letter, said why, and tried again', async ({
+  inside: page,
+  served,
+}) => {
+  await page.goto(`${served.said.url}/triggers`);
+  await expect(page.getByRole('heading', { name: 'Nothing is started by events' })).toBeVisible();
+  await served.apply(TYPED);
+  await served.call('PUT', '/triggers/orders', { text: TRIGGER });
+  for (const amount of [7, 0]) {
+    await fetch(`${served.said.url}/hooks/orders`, {
+      method: 'POST',
+      headers: { 'Content-Type': 'application/json' },
+      body: JSON.stringify({ amount }),
+    });
+  }
+  const card = page.getByRole('article', { name: 'orders' });
+  await expect(card.getByText('done')).toBeVisible();
+  await card.getByRole('button', { name: '1 dead letter' }).click();
+  const letters = card.getByRole('list', { name: 'Dead letters' });
+  await expect(letters).toContainText('the workload does not fit: amount: 0');
+  await isAccessible(page);
+  await page.getByRole('button', { name: 'Light theme' }).click();
+  await isAccessible(page);
+  await served.apply(TYPED.replace('minimum: 1,', 'minimum: 0,'));
+  await letters.getByRole('button', { name: 'Try again' }).click();
+  const dialog = page.getByRole('dialog', { name: 'Try again' });
+  await expect(dialog).toContainText('1 dead letter is tried again');
+  await dialog.getByRole('button', { name: 'Try again' }).click();
+  await expect(card.getByText('done')).toHaveCount(2);
+  await expect(card.getByRole('button', { name: 'dead letter' })).toHaveCount(0);
+  await card.getByRole('button', { name: 'Pause' }).click();
+  await page.getByRole('dialog').getByRole('button', { name: 'Pause', exact: true }).click();
+  await expect(card.getByText('paused', { exact: true })).toBeVisible();
+});
+
 /** Somebody who answers as they are told to. */
 function listener(): Promise<{ server: Server; port: number; says: { code: number } }> {
   const says = { code: 410 };
@@ -143,6 +186,7 @@ const PAGES = [
   'edit/hello',
   'inbox',
   'schedules',
+  'triggers',
   'notifications',
   'workers',
   'system',
@@ -153,7 +197,7 @@ test('every page says that it loads, that something is wrong, and that one may n
   served,
 }) => {
   await served.apply(example('hello'));
-  const data = /\/api\/v1\/(playbooks|work-items|schedules|notifications|workers|pools|stats)/;
+  const data = /\/api\/v1\/(playbooks|work-items|schedules|triggers|notifications|workers|pools|stats)/;
   const problem = (status: number, code: string) => ({
     status,
     contentType: 'application/problem+json',

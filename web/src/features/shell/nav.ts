@@ -11,6 +11,7 @@ export const NAV: readonly NavEntry[] = [
   { to: '/playbooks', label: 'Playbooks', key: 'p' },
   { to: '/inbox', label: 'Inbox', key: 'i' },
   { to: '/schedules', label: 'Schedules', key: 'c' },
+  { to: '/triggers', label: 'Triggers', key: 't' },
   { to: '/notifications', label: 'Notifications', key: 'n' },
   { to: '/workers', label: 'Workers', key: 'w' },
   { to: '/system', label: 'System', key: 's' },
