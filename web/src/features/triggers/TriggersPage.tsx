@@ -142,7 +142,10 @@ function Letter({ letter, onReplay }: { letter: DeadLetter; onReplay: () => void
         <span className="grow" />
         <Button onClick={onReplay}>Try again</Button>
       </div>
-      <Value value={letter.event as Json} name="event" />
+      <details>
+        <summary>The event</summary>
+        <Value value={letter.event as Json} />
+      </details>
     </li>
   );
 }
