@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
+import time
 from collections.abc import Iterator
 from typing import Any
 
@@ -12,10 +13,14 @@ import httpx2
 import pytest
 from server.books import ADDS, WAITS
 from server.test_executions import started
+from support.clocks import FakeClock
 
 from petra.desk.principal import owner
 from petra.engine.news import Topic
 from petra.server.resources.listening import _rows
+from petra.server.shared_counts import SharedCounts
+from petra.store.memory import MemoryStore
+from petra.store.rows import ExecutionCount, ExecutionFilter
 
 
 def events(lines: Iterator[str]) -> Iterator[tuple[str, str, Any]]:
@@ -116,17 +121,94 @@ class _Watched:
         yield _Silent()
 
 
+class _Uncounted:
+    async def of(self, _: object) -> None:
+        await asyncio.Event().wait()
+
+
 class _Nowhere:
     desk = _Watched()
+    counted = _Uncounted()
 
 
 @pytest.mark.parametrize("leaves_after", [0, 1])
 def test_whoever_reads_rows_may_leave_at_any_moment(leaves_after: int) -> None:
     async def leave() -> None:
-        rows = _rows(_Nowhere(), owner(), [Topic.EXECUTIONS], operations=False)  # type: ignore[arg-type]
+        rows = _rows(_Nowhere(), owner(), [Topic.EXECUTIONS], ExecutionFilter(), operations=False)  # type: ignore[arg-type]
         for _ in range(leaves_after):
             await anext(rows)
         await rows.aclose()  # type: ignore[attr-defined]
         assert len(asyncio.all_tasks()) == 1, "nothing is left behind"
 
     asyncio.run(leave())
+
+
+@pytest.mark.spec("S17")
+def test_a_list_is_streamed_as_its_filter_says(api: httpx2.Client) -> None:
+    mark = f"mark{time.monotonic_ns()}"
+    other = started(api, WAITS)
+    asked = {"topics": "executions", "label": f"mark:{mark}", "status": ["waiting", "running"]}
+    with api.stream("GET", "/stream", params=asked) as answer:
+        coming = events(answer.iter_lines())
+        assert next(coming)[1] == "hello"
+        first = next(coming)
+        assert first[1:] == ("counts", {"by": "status", "total": 0, "counts": {}})
+        shown = started(api, WAITS, labels={"mark": mark})
+        api.post(f"/executions/{other['id']}/cancel", json={})
+        rows, counts = list[str](), dict[str, int]()
+        while counts != {"waiting": 1} or not rows:
+            _, name, data = next(coming)
+            rows += [data["id"]] if name == "execution.row" else []
+            counts = data["counts"] if name == "counts" else counts
+        api.post(f"/executions/{shown['id']}/signals/go", json={})
+        told = []
+        while "execution.gone" not in told:
+            _, name, data = next(coming)
+            told.append(name)
+            rows += [data["id"]] if name in {"execution.row", "execution.gone"} else []
+    assert set(rows) == {shown["id"]}, "of others nothing is told"
+
+
+def test_whoever_listens_to_playbooks_hears_of_those_that_are_applied(api: httpx2.Client) -> None:
+    name = f"told_{time.monotonic_ns()}"
+    text = WAITS.replace("name: waits", f"name: {name}")
+    with api.stream("GET", "/stream", params={"topics": "playbooks"}) as answer:
+        coming = events(answer.iter_lines())
+        assert next(coming)[1] == "hello"
+        changed = text.replace("signal: go", "signal: gone")
+        for given, code in (
+            (text, 201),
+            (text, 200),
+            (changed, 201),
+        ):  # the second time it is what it was
+            yaml = {"Content-Type": "application/yaml"}
+            assert api.put(f"/playbooks/{name}", content=given, headers=yaml).status_code == code
+        mine = (data for _, kind, data in coming if kind == "playbook.applied")
+        told = [one for one in (next(mine), next(mine)) if one["path"] == name]
+    versions = api.get(f"/playbooks/{name}/versions").json()["items"]
+    assert [one["digest"] for one in told] == [one["digest"] for one in versions[::-1]]
+
+
+class _CountingStore(MemoryStore):
+    asked = 0
+
+    async def count_executions(self, *given: Any) -> list[ExecutionCount]:
+        self.asked += 1
+        return await super().count_executions(*given)
+
+
+def test_readers_of_one_filter_share_a_count() -> None:
+    async def scenario() -> None:
+        clock = FakeClock()
+        store = _CountingStore(clock=lambda: 0.0)
+        counted = SharedCounts(store, clock)
+        wanted = ExecutionFilter(namespace="default")
+        await asyncio.gather(*(counted.of(wanted) for _ in range(50)))
+        assert store.asked == 1
+        await counted.of(ExecutionFilter(namespace="other"))
+        assert store.asked == 2
+        await clock.advance(counted.pause_s)
+        assert (await counted.of(wanted))["total"] == 0
+        assert store.asked == 3
+
+    asyncio.run(scenario())

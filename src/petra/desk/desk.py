@@ -25,7 +25,7 @@ from petra.engine.cache import Entry
 from petra.engine.catalogue import applied_data
 from petra.engine.feed import Subscription
 from petra.engine.following import follow
-from petra.engine.news import News, Topic
+from petra.engine.news import News, Published, Topic
 from petra.engine.proofs import UnsoundError
 from petra.errors import UsageError
 from petra.kernel import Record
@@ -102,7 +102,7 @@ class Desk:
         return await self.engine.start(
             playbook, workload, execution=execution, command=command, actor=start.actor, by=start.by,
             allow_unsound=how.get("allow_unsound", False), labels=how.get("labels"), gathered=how.get("beside"),
-            namespace=who.namespace, business_key=how.get("business_key", ""),
+            namespace=who.namespace, business_key=how.get("business_key", ""), priority=how.get("priority"),
         )  # fmt: skip
 
     async def apply(
@@ -123,8 +123,14 @@ class Desk:
         for playbook in playbooks if not allow_unsound else ():
             if problems := await self.engine.proofs.problems(self.engine.cache.compiled(playbook)):
                 raise UnsoundError(playbook.metadata.name, problems)
-        applied = partial(self.engine.catalogue.apply, replaces=replaces, namespace=who.namespace)
-        return [applied_data(await applied(playbook)) for playbook in playbooks]
+        apply = partial(self.engine.catalogue.apply, replaces=replaces, namespace=who.namespace)
+        done = []
+        for playbook in playbooks:
+            applied = await apply(playbook)
+            if not applied.unchanged:
+                self.engine.feed.tell(Topic.PLAYBOOKS, Published(playbook=applied.row))
+            done.append(applied_data(applied))
+        return done
 
     async def remove(
         self, who: Principal, executions: Sequence[str], *, force: bool = False

@@ -9,7 +9,7 @@ import msgspec
 
 from petra.errors import PetraError
 from petra.kernel import Record
-from petra.store.rows import ExecutionRow, WorkItemRow
+from petra.store.rows import ExecutionRow, PlaybookRow, WorkItemRow
 from petra.wire.frames import LogLine, Retrying
 
 OVER = frozenset({"completed", "partial", "failed", "aborted"})
@@ -84,6 +84,12 @@ class Notice(News, frozen=True):
     text: str
 
 
+class Published(News, frozen=True):
+    """A playbook became the current one of its path."""
+
+    playbook: PlaybookRow
+
+
 class Lagged(News, frozen=True):
     """The listener was too slow: so many messages are lost to it. Lists are to be read anew."""
 
@@ -108,6 +114,7 @@ class Topic(enum.Enum):
     EXECUTIONS = "executions"
     WORK_ITEMS = "work-items"
     WORKERS = "workers"
+    PLAYBOOKS = "playbooks"
     RECORDS = "records"
     """Every record of every execution this engine acts for."""
 

@@ -30,6 +30,7 @@ from petra.server.resources import (
     explaining,
     hooks,
     iterations,
+    limits,
     listening,
     moments,
     notifications,
@@ -53,6 +54,7 @@ from petra.server.resources import (
     workers,
     writes,
 )
+from petra.server.resources.filters import which
 from petra.server.service import Service
 
 AnyHttpRequest = Request[Any, Any, Any]
@@ -61,6 +63,7 @@ _RESOURCES = (
     workbench,
     playbooks,
     schedules,
+    limits,
     triggers,
     definitions,
     overview,
@@ -105,6 +108,7 @@ def build(service: Service) -> Litestar:
             "service": Provide(lambda: service, sync_to_thread=False),
             "who": Provide(_who, sync_to_thread=False),
             "here": Provide(_here, sync_to_thread=False),
+            "which": Provide(which),
         },
         exception_handlers={Exception: told, HTTPException: told},
         before_request=admit,

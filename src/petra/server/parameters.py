@@ -15,7 +15,23 @@ from petra.server.problems import ProblemError
 
 LIMIT_MAX = 500
 WAIT_MAX_S = 60
-_NOT_IN_ADDRESS = frozenset({"data", "request", "service", "who", "here", "body", "socket"})
+SHARED: dict[str, tuple[str, ...]] = {
+    "here": ("namespace",),
+    "which": (
+        "q",
+        "status",
+        "playbook",
+        "version",
+        "parent",
+        "text",
+        "label",
+        "business_key",
+        "since",
+        "until",
+    ),
+}
+"""What stands in the address for what several calls ask for."""
+_NOT_IN_ADDRESS = frozenset({"data", "request", "service", "who", "body", "socket"})
 
 
 def refuse_unknown(request: Request[Any, Any, Any]) -> None:
@@ -33,14 +49,15 @@ def refuse_unknown(request: Request[Any, Any, Any]) -> None:
 @cache
 def known(handler: BaseRouteHandler) -> frozenset[str]:
     """Return the parameters that the address of a call may have."""
+    fields = dict(handler.parsed_fn_signature.parameters)
+    for name in fields.keys() & SHARED.keys():
+        fields |= dict.fromkeys(SHARED[name], fields.pop(name))
     found = set()
-    for name, field in handler.parsed_fn_signature.parameters.items():
+    for name, field in fields.items():
         definition = field.kwarg_definition
         if name not in _NOT_IN_ADDRESS and not isinstance(definition, HeaderParameter):
             alias = definition.name if isinstance(definition, QueryParameter) else None
             found.add(alias or name)
-    if "here" in handler.parsed_fn_signature.parameters:
-        found.add("namespace")
     return frozenset(found)
 
 

@@ -22,6 +22,7 @@ from petra.server.identity import Identity
 from petra.server.line import Line
 from petra.server.long_work import LongWork
 from petra.server.operations import Operations
+from petra.server.shared_counts import SharedCounts
 from petra.server.texts import Texts
 
 API: str = "/api/v1"
@@ -46,6 +47,7 @@ class Service:
     stories: Stories = field(init=False)
     moments: Moments = field(init=False)
     doings: Doings = field(init=False)
+    counted: SharedCounts = field(init=False)
     audit: Audit = field(init=False)
     operations: Operations = field(init=False)
     http: HttpMeters = field(default_factory=HttpMeters)
@@ -65,6 +67,7 @@ class Service:
         self.operations = Operations(self.desk, self.register)
         self.stories = Stories(store, self.long_work.aside)
         self.doings = Doings(self.engine)
+        self.counted = SharedCounts(store, self.clock)
         self.moments = Moments(store, self.engine.cache, self.long_work.aside)
 
     @property

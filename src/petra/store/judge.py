@@ -7,6 +7,7 @@ seen before, then the version.
 from __future__ import annotations
 
 import base64
+import math
 from collections.abc import Collection, Mapping
 from typing import TypeVar
 
@@ -18,7 +19,9 @@ from petra.store.rows import (
     Answer,
     Batch,
     Change,
+    ExecutionFilter,
     ExecutionRow,
+    LineMoved,
     PlaybookRow,
     Row,
     WorkItemFilter,
@@ -175,6 +178,18 @@ def owns(batch: Batch, execution: str, current: Mapping[int, int]) -> bool:
     return shard in batch.epochs and batch.epochs[shard] == current.get(shard)
 
 
+def owned_lines(batch: Batch, current: Mapping[int, int]) -> list[LineMoved]:
+    """Return the lines of limits whose shards are the caller's."""
+    epochs = batch.epochs
+    if epochs is None:
+        return list(batch.moved)
+    return [
+        one
+        for one in batch.moved
+        if (shard := one.line.shard) in epochs and epochs[shard] == current.get(shard)
+    ]
+
+
 # What queries look for
 
 
@@ -182,6 +197,22 @@ def search_text(row: ExecutionRow) -> str:
     """Return the text that a list's search looks into, case folded."""
     labels = (f"{key}={value}" for key, value in sorted(row.labels.items()))
     return "\n".join((row.id, row.playbook, row.reason, *labels)).casefold()
+
+
+def fits(row: ExecutionRow, wanted: ExecutionFilter) -> bool:
+    """Tell whether a filter finds an execution."""
+    return (
+        wanted.namespace in (None, row.namespace)
+        and (not wanted.statuses or row.status in wanted.statuses)
+        and (wanted.playbook is None or row.playbook == wanted.playbook)
+        and (wanted.digest is None or row.digest == wanted.digest)
+        and (wanted.parent is None or row.parent == wanted.parent)
+        and (wanted.since is None or row.started >= wanted.since)
+        and (wanted.until is None or row.started < wanted.until)
+        and (wanted.ended_until is None or (row.ended or math.inf) < wanted.ended_until)
+        and all(row.labels.get(key) == value for key, value in wanted.labels)
+        and wanted.text.casefold() in search_text(row)
+    )
 
 
 def offers(item: WorkItemRow) -> tuple[str, ...]:

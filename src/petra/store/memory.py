@@ -7,7 +7,6 @@ so that nobody ever sees half of one.
 from __future__ import annotations
 
 import itertools
-import math
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -23,20 +22,22 @@ from petra.store.judge import (
     NOTHING,
     Head,
     check_batch,
+    fits,
     judge,
     judge_answers,
     must_write,
     offers,
+    owned_lines,
     owns,
     read_cursor,
     replaces,
-    search_text,
     seeks,
     write_cursor,
 )
 from petra.store.memory_accounts import MemoryAccounts
 from petra.store.memory_arrivals import MemoryArrivals
 from petra.store.memory_notifications import MemoryNotifications
+from petra.store.memory_permits import MemoryPermits
 from petra.store.rows import (
     Answer,
     AuditNote,
@@ -105,6 +106,7 @@ class MemoryStore:
         self.bus = InProcessBus()
         self.accounts = MemoryAccounts()
         self.notifications = MemoryNotifications(self.accounts)
+        self.permits = MemoryPermits()
         self.arrivals = MemoryArrivals()
 
     # Writing
@@ -120,6 +122,9 @@ class MemoryStore:
         if batch.notes and not stale and not self.accounts.has_noted(batch.notes[0]):
             self.accounts.add_notes(*batch.notes)
         self._post(batch.letters, batch.taken)
+        for moved in owned_lines(batch, epochs):
+            self.permits.move(moved)
+            self._post(moved.letters, ())
         return Committed(outcomes=outcomes, answers=answers, refused=refused, stale=stale)
 
     def _shelve(self, playbooks: Iterable[PlaybookRow]) -> tuple[str, ...]:
@@ -176,6 +181,7 @@ class MemoryStore:
             stream.commands.add(answer.command)
         self._post(change.letters, change.taken)
         self.notifications.add(change.notifications)
+        self.permits.change(change.permits, change.returned)
         self.accounts.add_notes(*change.notes)
         self.arrivals.keep(change.arrivals)
 
@@ -215,7 +221,7 @@ class MemoryStore:
     ) -> Page[StoredExecution]:
         """List executions, latest start first."""
         behind = read_cursor(cursor, tuple[float, str]) if cursor is not None else None
-        rows = [s.stored() for s in self._streams.values() if _is_wanted(s.row, wanted)]
+        rows = [s.stored() for s in self._streams.values() if fits(s.row, wanted)]
         rows.sort(key=_place, reverse=not wanted.oldest_first)
         if behind is not None and wanted.oldest_first:
             rows = [row for row in rows if _place(row) > behind]
@@ -238,7 +244,7 @@ class MemoryStore:
         self, wanted: ExecutionFilter, by: CountedBy
     ) -> list[ExecutionCount]:
         """Count executions by something."""
-        rows = [s.row for s in self._streams.values() if _is_wanted(s.row, wanted)]
+        rows = [s.row for s in self._streams.values() if fits(s.row, wanted)]
         found = Counter(_counted_as(row, by) for row in rows)
         return [
             ExecutionCount(key=str(key), count=count, status=status)
@@ -531,21 +537,6 @@ def _counted(names: Iterable[str]) -> dict[str, int]:
     for name in names:
         counts[name] = counts.get(name, 0) + 1
     return counts
-
-
-def _is_wanted(row: ExecutionRow, wanted: ExecutionFilter) -> bool:
-    return (
-        wanted.namespace in (None, row.namespace)
-        and (not wanted.statuses or row.status in wanted.statuses)
-        and (wanted.playbook is None or row.playbook == wanted.playbook)
-        and (wanted.digest is None or row.digest == wanted.digest)
-        and (wanted.parent is None or row.parent == wanted.parent)
-        and (wanted.since is None or row.started >= wanted.since)
-        and (wanted.until is None or row.started < wanted.until)
-        and (wanted.ended_until is None or (row.ended or math.inf) < wanted.ended_until)
-        and all(row.labels.get(key) == value for key, value in wanted.labels)
-        and wanted.text.casefold() in search_text(row)
-    )
 
 
 def _counted_as(row: ExecutionRow, by: CountedBy) -> tuple[str | int, str]:

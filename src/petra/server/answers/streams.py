@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from petra.desk.now import Now, Progress
-from petra.server.answers.overview import OperationItem
+from petra.server.answers.overview import Counts, OperationItem
 from petra.server.answers.stories import WholeRecord
-from petra.server.shapes import ExecutionFacts, Shape, WorkItem
+from petra.server.shapes import ExecutionFacts, PlaybookItem, Shape, WorkItem
 from petra.story.frames import Frames
 from petra.wire.frames import LogLine
 
@@ -155,6 +155,18 @@ class ItemRowMessage(StreamMessage, frozen=True, tag="item.row"):
     data: WorkItem
 
 
+class CountsMessage(StreamMessage, frozen=True, tag="counts"):
+    """How many executions there are by status, of those that the filter finds."""
+
+    data: Counts
+
+
+class AppliedMessage(StreamMessage, frozen=True, tag="playbook.applied"):
+    """A playbook became the current one of its path."""
+
+    data: PlaybookItem
+
+
 class OperationMessage(StreamMessage, frozen=True, tag="operation"):
     """An operation has moved on."""
 
@@ -172,6 +184,6 @@ ExecutionMessage = (
     | ResetMessage | GoneMessage | ByeMessage
 )  # fmt: skip
 ListMessage = (
-    HelloMessage | ExecutionRowMessage | GoneMessage | ItemRowMessage | OperationMessage | WorkerRowMessage
-    | ResetMessage | ByeMessage
+    HelloMessage | ExecutionRowMessage | GoneMessage | CountsMessage | ItemRowMessage | OperationMessage | WorkerRowMessage
+    | AppliedMessage | ResetMessage | ByeMessage
 )  # fmt: skip

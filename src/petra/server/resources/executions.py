@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Sequence
-from datetime import datetime
 from typing import Annotated, Any
 
 import msgspec
@@ -14,17 +13,17 @@ from litestar.params import FromPath, FromQuery, HeaderParameter
 
 from petra.desk.principal import May, Principal
 from petra.desk.whole import has_references, whole
-from petra.engine.admit import BUSINESS_KEY
 from petra.engine.cache import UnknownExecutionError
 from petra.engine.news import OVER
 from petra.objects import is_reference
 from petra.server.needs import needs
 from petra.server.parameters import bounded, wait_of
 from petra.server.problems import ProblemError
+from petra.server.resources.filters import Which
 from petra.server.service import Here, TheService, Who
 from petra.server.shapes import Execution, ExecutionItem, Page, execution_item, row_data
 from petra.server.waiting import seen_of, waited
-from petra.store.rows import ExecutionFilter, PlaybookRow, StoredExecution
+from petra.store.rows import PlaybookRow, StoredExecution
 
 Key = Annotated[str | None, HeaderParameter(name="Idempotency-Key", required=False, max_length=200)]
 Seen = Annotated[str | None, HeaderParameter(name="If-None-Match", required=False)]
@@ -100,68 +99,20 @@ def answer_of(service: TheService, shown: Execution, status: int) -> Response[An
     return Response(shown, status_code=status, headers=headers)
 
 
-async def filtered(
-    service: TheService,
-    here: Principal,
-    *,
-    status: list[str] | None = None,
-    playbook: str | None = None,
-    version: str | None = None,
-    parent: str | None = None,
-    text: str = "",
-    label: list[str] | None = None,
-    business_key: str | None = None,
-    since: datetime | None = None,
-    until: datetime | None = None,
-    sort: str = "-started",
-) -> ExecutionFilter:
-    """Return the filter of a list, a count or an operation, from the parameters that all of them have."""
-    if sort not in SORTS:
-        raise ProblemError("bad-request", f"'sort={sort[:40]}': one of {', '.join(SORTS)}")
-    return ExecutionFilter(
-        statuses=tuple(status or ()), playbook=playbook, parent=parent, text=text,
-        since=since.timestamp() if since else None, until=until.timestamp() if until else None,
-        labels=_labels(label or (), business_key), oldest_first=sort == "started",
-        digest=await _digest_of(service, here, playbook, version),
-    )  # fmt: skip
-
-
-async def _digest_of(
-    service: TheService, here: Principal, playbook: str | None, version: str | None
-) -> str | None:
-    """Return the digest of a version of a playbook; one that nothing has, where there is no such version."""
-    if version is None:
-        return None
-    if playbook is None:
-        raise ProblemError("bad-request", "'version' needs 'playbook'")
-    row = await service.engine.store.find_playbook(playbook, version, here.namespace)
-    return row.digest if row is not None else version
-
-
 @get("/executions", opt=needs(May.SEE))
 async def listed(
     service: TheService,
     here: Here,
-    q: FromQuery[str] = "",
-    status: FromQuery[list[str] | None] = None,
-    playbook: FromQuery[str | None] = None,
-    version: FromQuery[str | None] = None,
-    parent: FromQuery[str | None] = None,
-    text: FromQuery[str] = "",
-    label: FromQuery[list[str] | None] = None,
-    business_key: FromQuery[str | None] = None,
-    since: FromQuery[datetime | None] = None,
-    until: FromQuery[datetime | None] = None,
+    which: Which,
     sort: FromQuery[str] = "-started",
     limit: FromQuery[int] = 100,
     cursor: FromQuery[str | None] = None,
 ) -> Page[ExecutionItem]:
     """List executions, latest start first, or with ``sort=started`` the first one first."""
-    wanted = await filtered(
-        service, here, status=status, playbook=playbook, version=version, parent=parent, text=q or text, label=label,
-        business_key=business_key, since=since, until=until, sort=sort,
-    )  # fmt: skip
-    page = await service.desk.executions(here, wanted, cursor=cursor, limit=bounded(limit))
+    if sort not in SORTS:
+        raise ProblemError("bad-request", f"'sort={sort[:40]}': one of {', '.join(SORTS)}")
+    ordered = msgspec.structs.replace(which, oldest_first=sort == "started")
+    page = await service.desk.executions(here, ordered, cursor=cursor, limit=bounded(limit))
     return Page(items=await rows_of(service, page.rows), next=page.cursor)
 
 
@@ -169,18 +120,6 @@ async def rows_of(service: TheService, rows: Sequence[StoredExecution]) -> list[
     """Return executions as lists show them, with what each does now."""
     doings = await service.doings.of(rows)
     return [execution_item(row, doing) for row, doing in zip(rows, doings, strict=True)]
-
-
-def _labels(given: Sequence[str], business_key: str | None) -> tuple[tuple[str, str], ...]:
-    own = ((BUSINESS_KEY, business_key),) if business_key is not None else ()
-    return (*own, *(_label(one) for one in given))
-
-
-def _label(given: str) -> tuple[str, str]:
-    name, colon, value = given.partition(":")
-    if not colon:
-        raise ProblemError("bad-request", f"'label={given[:100]}': write label=NAME:VALUE")
-    return name, value
 
 
 @get("/executions/{execution:str}", opt=needs(May.SEE))

@@ -15,21 +15,24 @@ from litestar.response import Stream
 from petra.desk.letting_in import concerns
 from petra.desk.now import told as told_by
 from petra.desk.principal import EVERYWHERE, May, Principal
-from petra.engine.news import Ended, Gone, Lagged, Listed, News, Notice, Topic
+from petra.engine.news import Ended, Gone, Lagged, Listed, News, Notice, Published, Topic
 from petra.server.answers.streams import ListMessage
 from petra.server.describing import tells
 from petra.server.needs import needs
 from petra.server.parameters import presented_by
 from petra.server.problems import ProblemError
+from petra.server.resources.filters import Which
 from petra.server.resources.streams import HEADERS, quietly, sent
 from petra.server.service import Here, TheService
-from petra.server.shapes import row_data, work_item
+from petra.server.shapes import playbook_item, row_data, work_item
 from petra.store.errors import StoreError
-from petra.store.rows import ExecutionRow, WorkItemRow
+from petra.store.judge import fits
+from petra.store.rows import ExecutionFilter, ExecutionRow, WorkItemRow
 
 AnyHttpRequest = Request[Any, Any, Any]
 _TOPICS: dict[str, Topic | None] = {
-    "executions": Topic.EXECUTIONS, "work-items": Topic.WORK_ITEMS, "workers": Topic.WORKERS, "operations": None,
+    "executions": Topic.EXECUTIONS, "work-items": Topic.WORK_ITEMS, "workers": Topic.WORKERS,
+    "playbooks": Topic.PLAYBOOKS, "operations": None,
 }  # fmt: skip
 """What one may listen to; operations are no news of the engine."""
 
@@ -42,10 +45,15 @@ _TOPICS: dict[str, Topic | None] = {
 async def listened(
     service: TheService,
     here: Here,
+    which: Which,
     request: AnyHttpRequest,
     topics: FromQuery[str | None] = None,
 ) -> Stream:
-    """Stream what lists show: executions, work-items, workers, operations; several of them with commas between."""
+    """Stream what lists show: executions, work-items, workers, playbooks, operations; several with commas between.
+
+    Of executions those are told that a filter finds, in the parameters of their list, and how many there are of each status. One
+    that it finds no more, because of its status or of what is said of it, is gone.
+    """
     wanted = []
     usual = "executions" if May.SEE in here.may else "work-items"
     for name in (topics or usual).split(","):
@@ -56,34 +64,30 @@ async def listened(
         if name != Topic.WORK_ITEMS.value:
             here.must(May.SEE)
         wanted.append(_TOPICS[name])
-    rows = _rows(
-        service, here, [topic for topic in wanted if topic is not None], operations=None in wanted
-    )
+    narrowed = msgspec.structs.replace(which, namespace=here.namespace)
+    named = [topic for topic in wanted if topic is not None]
+    rows = _rows(service, here, named, narrowed, operations=None in wanted)
     parts = quietly(rows, service, presented_by(request))
     return Stream(parts, media_type="text/event-stream", headers=HEADERS)
 
 
 async def _rows(
-    service: TheService, who: Principal, topics: list[Topic], *, operations: bool
+    service: TheService,
+    who: Principal,
+    topics: list[Topic],
+    which: ExecutionFilter,
+    *,
+    operations: bool,
 ) -> AsyncIterator[bytes]:
     heard: asyncio.Queue[bytes | None] = asyncio.Queue(1)
-
-    async def hear(topic: Topic) -> None:
-        with service.desk.watch(who, topic) as subscription:
-            while True:
-                message = await subscription.next()
-                if isinstance(message, Ended):
-                    await heard.put(None)
-                    return
-                if isinstance(message, Listed) and not _is_for(who, message.row):
-                    continue
-                if isinstance(message, Gone) and not await _may_know(service, who):
-                    message = Lagged(lost=1)
-                for part in _row(service, message):
-                    await heard.put(part)
+    moved = asyncio.Event()
 
     # no group of tasks: whoever reads may leave at any of these yields, and a group would call that an error
-    tasks = [asyncio.create_task(hear(topic)) for topic in topics]
+    tasks = [
+        asyncio.create_task(_hear(service, who, topic, which, moved, heard)) for topic in topics
+    ]
+    if Topic.EXECUTIONS in topics:
+        tasks.append(asyncio.create_task(_counts(service, which, moved, heard)))
     if operations:
         tasks.append(asyncio.create_task(_operations(service, who, heard)))
     try:
@@ -95,6 +99,31 @@ async def _rows(
         for task in tasks:
             task.cancel()
         await asyncio.wait(tasks)
+
+
+async def _hear(
+    service: TheService,
+    who: Principal,
+    topic: Topic,
+    which: ExecutionFilter,
+    moved: asyncio.Event,
+    heard: asyncio.Queue[bytes | None],
+) -> None:
+    """Tell what is heard of a topic, to who may see it."""
+    with service.desk.watch(who, topic) as subscription:
+        while True:
+            message = await subscription.next()
+            if isinstance(message, Ended):
+                await heard.put(None)
+                return
+            if topic is Topic.EXECUTIONS:
+                moved.set()
+            if not _is_for(who, message):
+                continue
+            if isinstance(message, Gone) and not await _may_know(service, who):
+                message = Lagged(lost=1)
+            for part in _row(service, message, which):
+                await heard.put(part)
 
 
 async def _next_of(
@@ -127,8 +156,34 @@ async def _operations(
         await service.operations.changed()
 
 
-def _is_for(who: Principal, row: ExecutionRow | WorkItemRow) -> bool:
-    return concerns(who, row) if isinstance(row, WorkItemRow) else row.namespace == who.namespace
+async def _counts(
+    service: TheService,
+    which: ExecutionFilter,
+    moved: asyncio.Event,
+    heard: asyncio.Queue[bytes | None],
+) -> None:
+    """Tell how many executions there are by status: at first, and a while after something has changed."""
+    told = b""
+    while True:
+        moved.clear()
+        with contextlib.suppress(StoreError):
+            part = sent("counts", await service.counted.of(which))
+            if part != told:
+                told = part
+                await heard.put(part)
+        await moved.wait()
+        await asyncio.sleep(service.counted.pause_s)
+
+
+def _is_for(who: Principal, message: News) -> bool:
+    """Tell whether somebody may see what is told of."""
+    match message:
+        case Listed(row=WorkItemRow() as row):
+            return concerns(who, row)
+        case Listed(row=ExecutionRow() as row) | Published(playbook=row):
+            return row.namespace == who.namespace
+        case _:
+            return True
 
 
 async def _may_know(service: TheService, who: Principal) -> bool:
@@ -136,8 +191,13 @@ async def _may_know(service: TheService, who: Principal) -> bool:
     return May.SEE in who.within(EVERYWHERE).may or not await service.register.is_divided()
 
 
-def _row(service: TheService, message: News) -> list[bytes]:
+def _row(service: TheService, message: News, which: ExecutionFilter) -> list[bytes]:
     match message:
+        case Listed(row=ExecutionRow() as row) if not fits(row, which):
+            might = msgspec.structs.replace(which, statuses=(), text="")
+            return [sent("execution.gone", {"id": row.id})] if fits(row, might) else []
+        case Published(playbook=applied):
+            return [sent("playbook.applied", playbook_item(applied))]
         case Listed(row=ExecutionRow() as row):
             doing = service.doings.at_hand(row) or told_by(row)
             return [sent("execution.row", row_data(row, doing))]

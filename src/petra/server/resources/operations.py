@@ -15,7 +15,8 @@ from petra.server.describing import answers
 from petra.server.needs import needs
 from petra.server.operation_rows import WantedOperation
 from petra.server.problems import ProblemError
-from petra.server.resources.executions import Key, command_id, filtered
+from petra.server.resources.executions import Key, command_id
+from petra.server.resources.filters import filtered
 from petra.server.service import Here, TheService
 from petra.server.shapes import Page
 from petra.store.rows import ExecutionFilter

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import datetime
 from functools import partial
 from typing import Any, Literal
 
@@ -17,7 +16,8 @@ from petra.server.answers.overview import Counts, Hit, SavedView
 from petra.server.describing import answers
 from petra.server.needs import KNOWN, needs
 from petra.server.problems import ProblemError
-from petra.server.resources.executions import filtered, rows_of
+from petra.server.resources.executions import rows_of
+from petra.server.resources.filters import Which
 from petra.server.service import Here, TheService
 from petra.server.shapes import Page, playbook_item, work_item
 from petra.store.accounts import Account
@@ -41,25 +41,12 @@ def _all(here: Here) -> str:
 async def counts(
     service: TheService,
     here: Here,
+    which: Which,
     by: FromQuery[Literal["status", "playbook", "hour"]] = "status",
-    q: FromQuery[str] = "",
-    status: FromQuery[list[str] | None] = None,
-    playbook: FromQuery[str | None] = None,
-    version: FromQuery[str | None] = None,
-    parent: FromQuery[str | None] = None,
-    text: FromQuery[str] = "",
-    label: FromQuery[list[str] | None] = None,
-    business_key: FromQuery[str | None] = None,
-    since: FromQuery[datetime | None] = None,
-    until: FromQuery[datetime | None] = None,
 ) -> dict[str, Any]:
     """Count executions by status, by playbook, or by the hour they started in, with the filter of the list."""
-    wanted = await filtered(
-        service, here, status=status, playbook=playbook, version=version, parent=parent, text=q or text, label=label,
-        business_key=business_key, since=since, until=until,
-    )  # fmt: skip
     here.must(May.SEE)
-    within = msgspec.structs.replace(wanted, namespace=here.namespace)
+    within = msgspec.structs.replace(which, namespace=here.namespace)
     rows = await service.engine.store.count_executions(within, by)
     total = sum(row.count for row in rows)
     if by != "hour":

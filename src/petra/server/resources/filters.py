@@ -1,0 +1,86 @@
+"""Which executions are meant: the same parameters for the list, the counts, the stream of both, and acts on many."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+
+from litestar.di import NamedDependency
+from litestar.params import FromQuery
+
+from petra.desk.principal import Principal
+from petra.engine.admit import BUSINESS_KEY
+from petra.server.problems import ProblemError
+from petra.server.service import Here, Service, TheService
+from petra.store.rows import ExecutionFilter
+
+Which = NamedDependency[ExecutionFilter]
+"""What a handler asks for by the name ``which``: the filter that stands in the address."""
+
+
+async def which(
+    service: TheService,
+    here: Here,
+    q: FromQuery[str] = "",
+    status: FromQuery[list[str] | None] = None,
+    playbook: FromQuery[str | None] = None,
+    version: FromQuery[str | None] = None,
+    parent: FromQuery[str | None] = None,
+    text: FromQuery[str] = "",
+    label: FromQuery[list[str] | None] = None,
+    business_key: FromQuery[str | None] = None,
+    since: FromQuery[datetime | None] = None,
+    until: FromQuery[datetime | None] = None,
+) -> ExecutionFilter:
+    """Return the filter that stands in an address."""
+    return await filtered(
+        service, here, status=status, playbook=playbook, version=version, parent=parent, text=q or text, label=label,
+        business_key=business_key, since=since, until=until,
+    )  # fmt: skip
+
+
+async def filtered(
+    service: Service,
+    here: Principal,
+    *,
+    status: list[str] | None = None,
+    playbook: str | None = None,
+    version: str | None = None,
+    parent: str | None = None,
+    text: str = "",
+    label: list[str] | None = None,
+    business_key: str | None = None,
+    since: datetime | None = None,
+    until: datetime | None = None,
+) -> ExecutionFilter:
+    """Return the filter of a list, a count or an operation, from the parameters that all of them have."""
+    return ExecutionFilter(
+        statuses=tuple(status or ()), playbook=playbook, parent=parent, text=text,
+        since=since.timestamp() if since else None, until=until.timestamp() if until else None,
+        labels=_labels(label or (), business_key),
+        digest=await _digest_of(service, here, playbook, version),
+    )  # fmt: skip
+
+
+async def _digest_of(
+    service: Service, here: Principal, playbook: str | None, version: str | None
+) -> str | None:
+    """Return the digest of a version of a playbook; one that nothing has, where there is no such version."""
+    if version is None:
+        return None
+    if playbook is None:
+        raise ProblemError("bad-request", "'version' needs 'playbook'")
+    row = await service.engine.store.find_playbook(playbook, version, here.namespace)
+    return row.digest if row is not None else version
+
+
+def _labels(given: Sequence[str], business_key: str | None) -> tuple[tuple[str, str], ...]:
+    own = ((BUSINESS_KEY, business_key),) if business_key is not None else ()
+    return (*own, *(_label(one) for one in given))
+
+
+def _label(given: str) -> tuple[str, str]:
+    name, colon, value = given.partition(":")
+    if not colon:
+        raise ProblemError("bad-request", f"'label={given[:100]}': write label=NAME:VALUE")
+    return name, value
