@@ -83,7 +83,7 @@ format: $(READY) ## format and fix what can be fixed
 	$(BIN)/ruff check --fix --quiet .
 
 # tests that take minutes each are no hangs here
-SOAK := $(BIN)/pytest -n 2 --dist worksteal -q -o faulthandler_timeout=0
+SOAK := PETRA_HANG_S=0 $(BIN)/pytest -n 2 --dist worksteal -q
 
 soak: $(READY) ## 20,000 random paths, 2,000 decided again, 20,000 nested fan-outs, 6,000 ordeals, every change of every key, both fates of a disk
 	PETRA_PATHS=20000 $(SOAK) tests/kernel/test_on_net.py -k random

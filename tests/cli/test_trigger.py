@@ -52,6 +52,12 @@ def test_a_folder_of_playbooks_and_triggers_is_checked_and_applied(command: Comm
     assert "shop  orders  POST /hooks/shop (standard)" in listed
     assert command("trigger", "pause", "shop").output.strip() == "shop is paused"
     assert "paused" in command("trigger", "get", "shop").output
+    why = command("trigger", "explain", "shop").output
+    assert "it is paused" in why
+    assert "no credential 'shop-hook'; 'petra secret set shop-hook' stores one" in why
+    command("trigger", "resume", "shop")
+    command("secret", "set", "shop-hook", typed="hush\n")
+    assert "nothing is wrong with it" in command("trigger", "explain", "shop").output
     assert command("trigger", "dead").output.strip() == "there are no dead letters"
     assert command("trigger", "rm", "shop").output.strip() == "shop is removed"
     assert "there is no trigger here" in command("trigger", "list").output

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from texts import corpus
-from thoroughness import few
+from thoroughness import few, some
 
 from petra.kinds import KINDS, Knobs
 from petra.playbook import model, read
@@ -192,7 +192,7 @@ def test_a_hostile_text_survives_as_key_and_value(text: str) -> None:
     assert decoded(to_yaml(playbook)) == playbook
 
 
-@pytest.mark.parametrize("path", corpus(), ids=lambda path: path.name)
+@pytest.mark.parametrize("path", some(corpus()), ids=lambda path: path.name)
 def test_a_playbook_of_the_corpus_reads_back_as_the_same_model(path: Path) -> None:
     reading = read(path.read_text("utf-8"))
     if not reading.ok:

@@ -168,6 +168,21 @@ def test_a_webhook_is_answered_with_the_result_when_it_waits(
     assert same.text == "Sum: 7, 9"
 
 
+def test_an_event_whose_execution_is_removed_is_a_duplicate_still(
+    api: httpx2.Client, hooks: httpx2.Client
+) -> None:
+    _applied(api, "removed", "verify: none, respond: {wait: 60}")
+    key = {"Idempotency-Key": "r"}
+    assert hooks.post("/removed", json={}, headers=key).json() == {"sum": 0}
+    [one] = api.get("/executions", params={"label": "petra/trigger:removed"}).json()["items"]
+    gone = api.post(
+        "/requests", json={"type": "remove", "id": "r1", "execution": "", "executions": [one["id"]]}
+    )
+    assert gone.status_code == 200, gone.text
+    again = hooks.post("/removed", json={}, headers=key)
+    assert (again.status_code, again.json()["state"]) == (200, "duplicate")
+
+
 def test_a_waiting_answer_says_that_the_execution_goes_on(
     api: httpx2.Client, hooks: httpx2.Client
 ) -> None:

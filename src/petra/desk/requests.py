@@ -114,7 +114,7 @@ class OnResources(Request, frozen=True, tag="resources"):
 
 
 class OnTriggers(Request, frozen=True, tag="triggers"):
-    """Do something with triggers: apply a text, list, get, test an event, pause, resume, dead, replay, remove (S24).
+    """Do something with triggers: apply a text, list, get, explain, test an event, pause, resume, dead, replay, remove (S24).
 
     ``letters`` are the dead letters to try again; without any, all of the trigger's are.
     """
