@@ -1,20 +1,25 @@
 import { useQuery } from '@tanstack/react-query';
 import { Link, Outlet, useLocation } from '@tanstack/react-router';
 import { Moon, Search, Sun } from 'lucide-react';
-import { Suspense, useState, useSyncExternalStore } from 'react';
+import { lazy, Suspense, useState, useSyncExternalStore } from 'react';
 import { me, meta } from '../../api/calls';
 import { connection } from '../../api/connection';
 import { keys } from '../../api/keys';
 import { Button, ErrorBox, IconButton, Kbd, Skeleton, shortTime, useKeys } from '../../kit';
+import { turnDensity, useDensity } from '../../kit/density';
 import { turnTheme, useTheme } from '../../kit/theme';
 import { Help } from './Help';
 import { NAV } from './nav';
-import { openPalette, Palette } from './Palette';
 import css from './shell.module.css';
+
+/** Fetched when it is first asked for: a page that nobody searches on does not wait for it. */
+const Palette = lazy(() => import('./Palette'));
 
 /** The frame of every page. */
 export function Shell() {
   const [helps, setHelps] = useState(false);
+  const [asked, setAsked] = useState(0);
+  const openPalette = () => setAsked((was) => was + 1);
   const who = useQuery({ queryKey: keys.me, queryFn: me, staleTime: Number.POSITIVE_INFINITY });
   useQuery({ queryKey: keys.meta, queryFn: meta, refetchInterval: 60_000 });
   useKeys([
@@ -27,20 +32,20 @@ export function Shell() {
       <a className={css.skip} href="#page">
         Skip to the page
       </a>
-      <Header name={who.data?.name ?? ''} />
+      <Header name={who.data?.name ?? ''} onSearch={openPalette} />
       <main id="page" className={css.page} tabIndex={-1}>
         <Suspense fallback={<Skeleton lines={10} />}>
           {who.data ? <Outlet /> : <Skeleton lines={10} />}
         </Suspense>
       </main>
       <StatusLine onHelp={() => setHelps(true)} />
-      <Palette />
+      <Suspense fallback={null}>{asked ? <Palette asked={asked} /> : null}</Suspense>
       {helps ? <Help onClose={() => setHelps(false)} /> : null}
     </div>
   );
 }
 
-function Header({ name }: { name: string }) {
+function Header({ name, onSearch }: { name: string; onSearch: () => void }) {
   const theme = useTheme();
   const path = useLocation({ select: (at) => at.pathname });
   return (
@@ -57,7 +62,7 @@ function Header({ name }: { name: string }) {
         ))}
       </nav>
       <span className="grow" />
-      <Button icon={Search} onClick={openPalette} label="Search or run a command">
+      <Button icon={Search} onClick={onSearch} label="Search or run a command">
         <span className={css.wide}>Search or run a command&ensp;</span>
         <Kbd>Ctrl K</Kbd>
       </Button>
@@ -69,11 +74,17 @@ function Header({ name }: { name: string }) {
   );
 }
 
-const WORDS = { live: 'connected', connecting: 'connecting…', offline: 'offline' } as const;
+const WORDS = {
+  live: 'connected',
+  polling: 'connected, asking every 2 s',
+  connecting: 'connecting…',
+  offline: 'offline',
+} as const;
 
 function StatusLine({ onHelp }: { onHelp: () => void }) {
   const now = useSyncExternalStore(connection.subscribe, connection.get);
   const isOff = now.line === 'offline';
+  const density = useDensity();
   return (
     <footer className={css.status} data-line={now.line}>
       <span role="status" data-testid="connection">
@@ -87,6 +98,9 @@ function StatusLine({ onHelp }: { onHelp: () => void }) {
       ) : null}
       <span className="grow" />
       <span>{now.server ? `petra ${now.server}` : ''}</span>
+      <button type="button" onClick={turnDensity} aria-label={`Density: ${density}`}>
+        {density}
+      </button>
       <button type="button" onClick={onHelp}>
         ? keys
       </button>
