@@ -1,15 +1,17 @@
+import { useMediaQuery } from '@mantine/hooks';
 import { useQuery } from '@tanstack/react-query';
-import { Link, Outlet, useLocation } from '@tanstack/react-router';
+import { Link, Outlet, useLocation, useNavigate } from '@tanstack/react-router';
 import { Moon, Search, Sun } from 'lucide-react';
 import { lazy, Suspense, useState, useSyncExternalStore } from 'react';
 import { me, meta } from '../../api/calls';
 import { connection } from '../../api/connection';
+import { OPEN_STATES, workItemCounts } from '../../api/items';
 import { keys } from '../../api/keys';
-import { Button, ErrorBox, IconButton, Kbd, Skeleton, shortTime, useKeys } from '../../kit';
+import { Button, ErrorBox, IconButton, Kbd, MenuButton, Skeleton, shortTime, useKeys } from '../../kit';
 import { turnDensity, useDensity } from '../../kit/density';
 import { turnTheme, useTheme } from '../../kit/theme';
 import { Help } from './Help';
-import { NAV } from './nav';
+import { split } from './nav';
 import css from './shell.module.css';
 
 /** Fetched when it is first asked for: a page that nobody searches on does not wait for it. */
@@ -48,6 +50,9 @@ export function Shell() {
 function Header({ name, onSearch }: { name: string; onSearch: () => void }) {
   const theme = useTheme();
   const path = useLocation({ select: (at) => at.pathname });
+  const navigate = useNavigate();
+  const isWide = useMediaQuery('(min-width: 760px)', window.innerWidth >= 760);
+  const { shown, more } = split(isWide ? 760 : 0);
   return (
     <header className={css.header}>
       <Link to="/executions" className={css.brand} aria-label="Petra">
@@ -55,11 +60,22 @@ function Header({ name, onSearch }: { name: string; onSearch: () => void }) {
         <span>Petra</span>
       </Link>
       <nav aria-label="Pages" className={css.nav}>
-        {NAV.map((entry) => (
+        {shown.map((entry) => (
           <Link key={entry.to} to={entry.to} data-here={path.startsWith(entry.to) || undefined}>
             {entry.label}
+            {entry.to === '/inbox' ? <Waiting /> : null}
           </Link>
         ))}
+        <MenuButton
+          label="More pages"
+          items={more.map((entry) => ({
+            id: entry.to,
+            label: entry.label,
+            onClick: () => void navigate({ to: entry.to }),
+          }))}
+        >
+          {(isWide && more.find((entry) => path.startsWith(entry.to))?.label) || 'More'}
+        </MenuButton>
       </nav>
       <span className="grow" />
       <Button icon={Search} onClick={onSearch} label="Search or run a command">
@@ -72,6 +88,22 @@ function Header({ name, onSearch }: { name: string; onSearch: () => void }) {
       <span className={`${css.user} muted data`}>{name}</span>
     </header>
   );
+}
+
+const ASK_MS = 15_000;
+
+/** How many work items wait for somebody. */
+function Waiting() {
+  const found = useQuery({
+    queryKey: keys.workItemCounts,
+    queryFn: workItemCounts,
+    refetchInterval: ASK_MS,
+    retry: false,
+  });
+  const open = Object.entries(found.data ?? {})
+    .filter(([state]) => OPEN_STATES.has(state))
+    .reduce((sum, [, number]) => sum + number, 0);
+  return open ? <b className={css.count}>{open}</b> : null;
 }
 
 const WORDS = {
