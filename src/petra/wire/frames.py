@@ -143,6 +143,8 @@ class LogLine(Wire, frozen=True):
     text: str
     stream: str = "log"
     path: tuple[int, ...] = ()
+    run: str = ""
+    """The step run it is of; workers of the version before do not say."""
 
 
 class Log(Frame, frozen=True):
