@@ -141,6 +141,11 @@ def go_through(do: Shell) -> None:
     do("get", first)
     do("cancel", again, "--reason", "enough")
     do("run", "broken.yaml")
+    and_afterwards(do, first, again)
+
+
+def and_afterwards(do: Shell, first: str, again: str) -> None:
+    """Go on with what was run."""
     large = do.json("run", "large.yaml")["id"]
     do("get", large)
     do("result", large)
