@@ -38,26 +38,35 @@ test: $(READY) $(UI) ## set everything up and run all tests
 	$(BIN)/lint-imports --no-cache
 	$(BIN)/pytest -n $(JOBS) --dist worksteal -q
 
-OTHER := .venv-other
-INTO_OTHER := $(OTHER)/bin/pip install --quiet --disable-pip-version-check
+# Other environments are made once, and again when what they are made of changes. TESTS runs a part of the tests there.
+OLDEST := .venv-oldest
+OTHER := .venv-$(notdir $(PYTHON))
+INSTALL := install --quiet --disable-pip-version-check
+TESTS ?= tests
 
 # pages that show what click and litestar write are made with the versions of the lock
 NOT_AS_PINNED := --deselect tests/docs/test_error_pages.py::test_the_generated_pages_are_fresh
 
-test-python: ## the fast tests under another Python: make test-python PYTHON=python3.13
+$(OTHER)/ready-other: requirements/dev.txt pyproject.toml
 	$(PYTHON) -m venv --clear $(OTHER)
-	$(INTO_OTHER) --require-hashes -r requirements/dev.txt
-	$(INTO_OTHER) --no-deps --no-build-isolation -e .
-	PETRA_QUICK=1 $(OTHER)/bin/pytest -n 2 --dist worksteal -q -m "not slow"
+	$(OTHER)/bin/pip $(INSTALL) --require-hashes -r requirements/dev.txt
+	$(OTHER)/bin/pip $(INSTALL) --no-deps --no-build-isolation -e .
+	@touch $@
 
-test-oldest: ## the fast tests with the oldest dependencies that pyproject.toml allows
-	$(PYTHON) -m venv --clear $(OTHER)
-	$(INTO_OTHER) --require-hashes -r requirements/dev.txt
-	$(PYTHON) scripts/oldest.py > $(OTHER)/oldest.txt
-	$(INTO_OTHER) -r $(OTHER)/oldest.txt
-	$(OTHER)/bin/pip uninstall --quiet --yes schemathesis # it needs the newest jsonschema-rs, and is for tests only
-	$(INTO_OTHER) --no-deps --no-build-isolation -e .
-	PETRA_QUICK=1 $(OTHER)/bin/pytest -n 2 --dist worksteal -q -m "not slow" $(NOT_AS_PINNED)
+test-python: $(OTHER)/ready-other ## the fast tests under another Python: make test-python PYTHON=python3.13
+	PETRA_QUICK=1 $(OTHER)/bin/pytest -n 2 --dist worksteal -q -m "not slow" $(TESTS)
+
+$(OLDEST)/ready: requirements/dev.txt pyproject.toml scripts/oldest.py
+	$(PYTHON) -m venv --clear $(OLDEST)
+	$(OLDEST)/bin/pip $(INSTALL) --require-hashes -r requirements/dev.txt
+	$(OLDEST)/bin/python scripts/oldest.py > $(OLDEST)/oldest.txt
+	$(OLDEST)/bin/pip $(INSTALL) -r $(OLDEST)/oldest.txt
+	$(OLDEST)/bin/pip uninstall --quiet --yes schemathesis # it needs the newest jsonschema-rs, and is for tests only
+	$(OLDEST)/bin/pip $(INSTALL) --no-deps --no-build-isolation -e .
+	@touch $@
+
+test-oldest: $(OLDEST)/ready ## the fast tests with the oldest dependencies that pyproject.toml allows
+	PETRA_QUICK=1 $(OLDEST)/bin/pytest -n 2 --dist worksteal -q -m "not slow" $(NOT_AS_PINNED) $(TESTS)
 
 examples: $(READY) ## run the tests of the examples
 	$(BIN)/petra test examples
@@ -74,7 +83,7 @@ format: $(READY) ## format and fix what can be fixed
 	$(BIN)/ruff check --fix --quiet .
 
 # tests that take minutes each are no hangs here
-SOAK := $(BIN)/pytest -n 2 --dist worksteal -q -o faulthandler_timeout=0
+SOAK := PETRA_HANG_S=0 $(BIN)/pytest -n 2 --dist worksteal -q
 
 soak: $(READY) ## 20,000 random paths, 2,000 decided again, 20,000 nested fan-outs, 6,000 ordeals, every change of every key, both fates of a disk
 	PETRA_PATHS=20000 $(SOAK) tests/kernel/test_on_net.py -k random

@@ -9,7 +9,7 @@ import argparse
 import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from types import MappingProxyType
 
@@ -31,6 +31,7 @@ from petra.kernel.state import DELIVERIES_MAX
 from petra.kinds import KINDS, SERVER_KINDS, Knobs, PythonEnvironment, Timeouts
 from petra.playbook import model, yaml12
 from petra.playbook.codes import CODES
+from petra.playbook.credentials import CREDENTIAL_KINDS
 from petra.playbook.grammar import Field, Shape, extra_of, fields_of
 from petra.references import SERVER_ROOM, WORKER_ROOM
 from petra.server.access import access_page
@@ -159,7 +160,7 @@ _SECTIONS: Sequence[tuple[str, str, Structs]] = (
         " key combine, and its limits."),
         (
             model.Executor, model.ExecutorSpec, model.CtxKey, model.ExecutorPolicy, model.Defaults,
-            model.DefaultTimeouts, model.Results, model.Limits, model.NotifyRule,
+            model.DefaultTimeouts, model.Results, model.Limits, model.NotifyRule, model.Concurrency,
         ),
     ),
 )  # fmt: skip
@@ -239,7 +240,7 @@ def _chapter(title: str, struct: type[msgspec.Struct]) -> list[str]:
         lines += ["", "Further keys: those of its [kind](#kinds-of-tasks)."]
     elif struct is model.Credential:
         lines += ["", "| kind | further keys |", "|---|---|"]
-        for kind, keys in model.CREDENTIAL_KINDS.items():
+        for kind, keys in CREDENTIAL_KINDS.items():
             lines.append(f"| `{kind}` | {', '.join(f'`{key}`' for key in keys)} |")
     return lines
 
@@ -416,10 +417,15 @@ PAGES: Sequence[tuple[str, Callable[[], str]]] = (
 )
 
 
+@cache
+def texts() -> dict[str, str]:
+    """Return the text of each page; it takes seconds to make them all."""
+    return {path: write() for path, write in PAGES}
+
+
 def stale(root: Path) -> dict[str, str]:
     """Return the pages whose file is missing or says something else, with the text they should have."""
-    made = {path: write() for path, write in PAGES}
-    return {path: text for path, text in made.items() if _text_of(root / path) != text}
+    return {path: text for path, text in texts().items() if _text_of(root / path) != text}
 
 
 def _text_of(path: Path) -> str | None:

@@ -13,7 +13,7 @@ sys.path.insert(0, str(ROOT / "tests"))
 
 from kernel.paths import walk  # noqa: E402 - after the path is set
 
-from petra.kernel import Ledger, Program, Record, State, decide, opening  # noqa: E402
+from petra.kernel import Ledger, Program, Record, State, decide, lists  # noqa: E402
 from petra.kernel import commands as c  # noqa: E402
 from petra.kernel import events as e  # noqa: E402
 from petra.kernel import fork as forks  # noqa: E402
@@ -47,7 +47,7 @@ def write(folder: Path, name: str, execution: str, log: list[Record]) -> None:
 
 def in_pieces(folder: Path) -> set[str]:
     """Write a log in which the list of a loop takes several events; return the types of its events."""
-    opening.PIECE = 24
+    lists.PIECE = 24
     text = "workflow: [{step: a, loop: {in: '{{ range(20) }}', iterator: n}, tool: {kind: noop}}]"
     head = "apiVersion: petra/v1\nkind: Playbook\nmetadata: {name: pieces}\n"
     simulation = Simulation(read(head + text).checked())
@@ -55,6 +55,23 @@ def in_pieces(folder: Path) -> set[str]:
     simulation.run()
     write(folder, "pieces", simulation.root.id, simulation.root.log)
     return tags(simulation.root.log)
+
+
+def let_in(folder: Path) -> set[str]:
+    """Write the log of an execution that a limit lets in, and that a resource refuses; return the types of its events."""
+    spec = "executor: {spec: {concurrency: {limit: 1}, resources: {db: server}}}\n"
+    held = "spec: {policy: {resources: [{name: db}]}}"
+    text = f"{spec}workflow: [{{step: a, tool: {{kind: noop}}, {held}}}]"
+    head = "apiVersion: petra/v1\nkind: Playbook\nmetadata: {name: limited}\n"
+    simulation = Simulation(read(head + text).checked())
+    root = simulation.root
+    simulation.send(root, c.Start(now=simulation.now))
+    simulation.send(root, c.GivePermit(now=simulation.now, id=f"{root.id}/execution"))
+    assert root.state.permits is not None
+    (wanted,) = root.state.permits.waiting()
+    simulation.send(root, c.RefusePermit(now=simulation.now, id=wanted.id, reason="there is none"))
+    write(folder, "permits", root.id, root.log)
+    return tags(root.log)
 
 
 def past_in_pieces(folder: Path, origin: str, log: list[Record], program: Program) -> set[str]:
@@ -77,7 +94,8 @@ def begun(program: Program, execution: str, command: c.Fork) -> list[Record]:
 
 def main() -> None:
     folder = ROOT / "tests" / "kernel" / "golden"
-    missing = set(WANTED) - {"execution.forked", "execution.past"}
+    apart = {"execution.forked", "execution.past", "permit.asked", "permit.given", "permit.refused"}
+    missing = set(WANTED) - apart
     for name, simulation in logs():
         origin = simulation.root
         if len(origin.log) < 60 and missing & tags(origin.log):
@@ -87,7 +105,7 @@ def main() -> None:
             break
     made = begun(origin.program, "fork", fork(origin.id, origin.log, 2, now=simulation.now))
     write(folder, "fork", "fork", made)
-    missing -= in_pieces(folder)
+    missing -= in_pieces(folder) | let_in(folder)
     missing -= past_in_pieces(folder, origin.id, origin.log, origin.program)
     print("without a log:", sorted(missing) or "none")
 

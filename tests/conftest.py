@@ -13,13 +13,14 @@ from pathlib import Path
 
 import pytest
 from _pytest.assertion.rewrite import AssertionRewritingHook
+from _pytest.faulthandler import fault_handler_stderr_fd_key
 from hypothesis import settings
 from support import in_memory
-from support.patience import LIMIT, limited
-from support.postgres import cluster, new_database
+from support.patience import LIMIT_S, LastResort, limited
+from support.postgres import cluster, empty_database, new_database
 from thoroughness import few
 
-__all__ = ["cluster", "new_database"]  # one PostgreSQL for all tests of a process
+__all__ = ["cluster", "empty_database", "new_database"]  # one PostgreSQL for all tests of a process
 
 ROOT = Path(__file__).parents[1]
 
@@ -73,25 +74,30 @@ def pytest_collection() -> Generator[None, object, object]:
         atexit.register(gc.unfreeze)  # for those who look at the very end whether anything is left
 
 
-def _limit(item: pytest.Item) -> float:
-    return LIMIT * float(item.config.getini("faulthandler_timeout"))
+_LAST_RESORT = pytest.StashKey[LastResort]()
+
+
+@pytest.hookimpl(trylast=True)  # after the plug-in of faulthandler
+def pytest_configure(config: pytest.Config) -> None:
+    config.stash[_LAST_RESORT] = LastResort(config.stash[fault_handler_stderr_fd_key])
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_setup(item: pytest.Item) -> Generator[None]:
-    with limited(_limit(item)):
+    item.config.stash[_LAST_RESORT].arm()
+    with limited(LIMIT_S):
         yield
 
 
 @pytest.hookimpl(wrapper=True)
-def pytest_runtest_call(item: pytest.Item) -> Generator[None]:
-    with limited(_limit(item)):
+def pytest_runtest_call() -> Generator[None]:
+    with limited(LIMIT_S):
         yield
 
 
 @pytest.hookimpl(wrapper=True)
-def pytest_runtest_teardown(item: pytest.Item) -> Generator[None]:
-    with limited(_limit(item)):
+def pytest_runtest_teardown() -> Generator[None]:
+    with limited(LIMIT_S):
         yield
 
 

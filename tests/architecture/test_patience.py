@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import os
 import subprocess
 import sys
 import threading
+from pathlib import Path
 
 import pytest
 from support.patience import HangsError, limited
@@ -53,3 +55,21 @@ def test_who_suppresses_it_is_interrupted_again() -> None:
 
     with pytest.raises(HangsError), limited(SOON_S, again_s=SOON_S):
         stubborn()
+
+
+def test_the_last_resort_is_armed_anew_now_and_then_and_ends_what_heeds_no_signal() -> None:
+    program = """
+import ctypes, sys
+from support.patience import LastResort
+last = LastResort(2, 0.5)
+assert [last.arm(at) for at in (0.0, 0.04, 0.05, 0.09)] == [True, False, True, False]
+assert not LastResort(2, 0).arm(0.0)
+ctypes.PyDLL(None).sleep(1000)  # in C code, with the interpreter
+"""
+    paths = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[1])}
+    ended = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=False, env=paths
+    )
+    assert ended.returncode == 1
+    assert "Timeout" in ended.stderr
+    assert "Traceback" not in ended.stderr

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import ast
+import re
 from collections import defaultdict
 from functools import cache
 from pathlib import Path
 
 SOURCES = Path(__file__).parents[2] / "src" / "petra"
+_CLASS = re.compile(r"^class ([^\W_]\w*)", re.MULTILINE)
 
 NODE = "a node of a syntax tree, which never leaves petra.expr"
 SHAPE = "a shape of the API, whose name stands in its schema"
@@ -80,9 +81,8 @@ def places() -> dict[str, list[str]]:
     """Where each public class is."""
     places = defaultdict(list)
     for path in sorted(SOURCES.rglob("*.py")):
-        for node in ast.parse(path.read_text("utf-8")).body:
-            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
-                places[node.name].append(path.relative_to(SOURCES).as_posix())
+        for name in _CLASS.findall(path.read_text("utf-8")):
+            places[name].append(path.relative_to(SOURCES).as_posix())
     return dict(places)
 
 

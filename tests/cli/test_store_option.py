@@ -29,12 +29,12 @@ def _petra(*arguments: str) -> subprocess.CompletedProcess[str]:
 
 @pytest.mark.slow
 def test_executions_may_live_in_postgresql(
-    new_database: Callable[[], str],
+    empty_database: Callable[[], str],
     tmp_path: Path,
 ) -> None:
     book = tmp_path / "book.yaml"
     book.write_text(BOOK)
-    here = ("--home", str(tmp_path / "home"), "--store", new_database())
+    here = ("--home", str(tmp_path / "home"), "--store", empty_database())
     started = _petra("run", str(book), "-o", "json", *here)
     assert started.returncode == 3, started.stderr
     name = json.loads(started.stdout)["id"]

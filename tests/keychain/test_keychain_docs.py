@@ -9,7 +9,7 @@ import pytest
 
 from petra.keychain import FileCredentials
 from petra.playbook import read
-from petra.playbook.model import CREDENTIAL_KINDS
+from petra.playbook.credentials import CREDENTIAL_KINDS
 
 
 def test_the_playbook_of_the_how_to_has_no_problems(root: Path) -> None:

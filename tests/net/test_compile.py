@@ -5,7 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from support.examples import example_playbooks
 from texts import workflow
+from thoroughness import some
 
 from petra.folder_files import read_file
 from petra.net import Compiled, Proof, compile, prove, write_pnml  # noqa: A004
@@ -16,12 +18,7 @@ from petra.playbook import Reading, read
 from petra.playbook.problems import headline
 
 ROOT = Path(__file__).parents[2]
-PLAYBOOKS = sorted(
-    path
-    for folder in (ROOT / "examples", ROOT / "tests/playbook/corpus")
-    for path in folder.rglob("*.yaml")
-    if not path.name.endswith(".test.yaml")
-)
+PLAYBOOKS = example_playbooks() + sorted((ROOT / "tests/playbook/corpus").rglob("*.yaml"))
 
 
 def reading(steps: str) -> Reading:
@@ -302,7 +299,7 @@ def test_the_final_step_runs_after_the_end() -> None:
 
 
 @pytest.mark.spec("S19")
-@pytest.mark.parametrize("path", PLAYBOOKS, ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", some(PLAYBOOKS), ids=lambda path: path.stem)
 def test_every_example_is_proved_sound_and_survives_pnml(path: Path) -> None:
     playbook = read_file(path)
     result = prove(playbook)

@@ -16,8 +16,9 @@ from petra.expr import Profile, compile_template
 from petra.folder_files import FolderFiles
 from petra.kinds import KINDS, Knobs
 from petra.playbook import Reading, read, read_bytes, render
+from petra.playbook.credentials import CREDENTIAL_KINDS
 from petra.playbook.grammar import Shape, extra_of, fields_of, shape_of
-from petra.playbook.model import CREDENTIAL_KINDS, Credential, Playbook, Task
+from petra.playbook.model import Credential, Playbook, Task
 from petra.playbook.write import to_plain
 
 ROOT = Path(__file__).parents[2]

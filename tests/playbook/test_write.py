@@ -8,10 +8,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from texts import corpus
-from thoroughness import few
+from thoroughness import few, some
 
 from petra.kinds import KINDS, Knobs
 from petra.playbook import model, read
+from petra.playbook.credentials import CREDENTIAL_KINDS
 from petra.playbook.decode import Decoder
 from petra.playbook.grammar import Shape, extra_of, fields_of
 from petra.playbook.problems import START, Problems
@@ -113,7 +114,7 @@ def parts(draw: st.DrawFn, struct: type[msgspec.Struct], depth: int = 0) -> msgs
             given_[found.name] = draw(values(found.shape, depth + 1))
     extra = extra_of(struct)
     if struct is model.Credential:
-        given_["kind"] = draw(st.sampled_from([*model.CREDENTIAL_KINDS]))
+        given_["kind"] = draw(st.sampled_from([*CREDENTIAL_KINDS]))
     if extra is not None and struct is not model.Task:
         given_[extra] = draw(extras(struct, str(given_.get("kind", ""))))
     if struct is model.Task:
@@ -138,7 +139,7 @@ def extras(draw: st.DrawFn, struct: type[msgspec.Struct], kind: str) -> dict[str
     if extra_of(struct) == "knobs":
         return draw(fields(Knobs))
     if struct is model.Credential:
-        allowed = model.CREDENTIAL_KINDS[kind]
+        allowed = CREDENTIAL_KINDS[kind]
         return {key: draw(DATA) for key in allowed if draw(st.booleans())}
     free = TEXT.filter(lambda key: key not in fields_of(struct))
     return draw(st.dictionaries(free, DATA, max_size=2))
@@ -191,7 +192,7 @@ def test_a_hostile_text_survives_as_key_and_value(text: str) -> None:
     assert decoded(to_yaml(playbook)) == playbook
 
 
-@pytest.mark.parametrize("path", corpus(), ids=lambda path: path.name)
+@pytest.mark.parametrize("path", some(corpus()), ids=lambda path: path.name)
 def test_a_playbook_of_the_corpus_reads_back_as_the_same_model(path: Path) -> None:
     reading = read(path.read_text("utf-8"))
     if not reading.ok:

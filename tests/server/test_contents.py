@@ -85,6 +85,7 @@ def test_a_row_tells_how_far_a_loop_has_come(api: httpx2.Client) -> None:
     assert row_of(api, shown["id"])["progress"]["done"] == 1
 
 
+@pytest.mark.slow
 def test_what_is_not_in_memory_is_told_too(tmp_path_factory: pytest.TempPathFactory) -> None:
     home = tmp_path_factory.mktemp("again") / ".petra"
     with serve(home) as first, first.client() as api:

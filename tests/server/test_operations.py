@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import httpx2
+import pytest
 from server.books import ADDS, WAITS
 from server.conftest import Served, serve
 from server.newcomers import acting_as, user
@@ -69,6 +70,7 @@ def test_named_executions_are_paused_and_resumed(server: Served, api: httpx2.Cli
         assert viewer.get(f"/operations/{made['id']}").status_code == 200
 
 
+@pytest.mark.slow
 def test_an_operation_goes_on_after_a_kill(tmp_path: Path) -> None:
     home = tmp_path / ".petra"
     with serve(home) as served, served.client() as api:

@@ -70,6 +70,7 @@ def test_files_are_kept_for_ever_and_sent_packed(page: httpx2.Response, server: 
         assert small.headers["content-encoding"] == "br"
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("page")
 def test_a_prefix_stands_before_everything(tmp_path: Path) -> None:
     with serve(tmp_path / ".petra", "--prefix", "/behind") as served:

@@ -36,6 +36,7 @@ def test_a_server_is_well_and_its_doctor_says_so(server: Served) -> None:
     assert set(states(found).values()) == {"ok"}
 
 
+@pytest.mark.slow
 def test_a_home_that_others_can_read_is_wrong_and_the_move_is_said(tmp_path: Path) -> None:
     home = tmp_path / ".petra"
     with serve(home) as served:
@@ -79,6 +80,7 @@ def test_a_line_of_a_log_has_its_request_and_its_execution() -> None:
     assert line("a\nb")["message"] == "a\nb"  # still one line
 
 
+@pytest.mark.slow
 def test_a_server_that_is_not_on_a_terminal_logs_json(tmp_path: Path) -> None:
     log = tmp_path / "log"
     with log.open("wb") as err, serve(tmp_path / ".petra", stderr=err) as served:

@@ -152,9 +152,9 @@ def test_a_workload_of_ten_megabytes_comes_and_goes(tmp_path: Path) -> None:
 
 @pytest.mark.spec("S17")
 def test_a_server_on_postgresql_goes_on_where_another_one_was_killed(
-    tmp_path: Path, new_database: Callable[[], str]
+    tmp_path: Path, empty_database: Callable[[], str]
 ) -> None:
-    store = ("--store", new_database())
+    store = ("--store", empty_database())
     with serve(tmp_path / "a", *store) as served, served.client() as api:
         shown = started(api, WAITS)
         assert served.end(signal.SIGKILL) == -signal.SIGKILL
@@ -181,9 +181,9 @@ def test_a_long_text_is_read_beside_the_loop_and_its_errors_have_places(tmp_path
 
 
 def test_what_one_server_revokes_is_over_at_another_one_too(
-    tmp_path: Path, new_database: Callable[[], str]
+    tmp_path: Path, empty_database: Callable[[], str]
 ) -> None:
-    store = ("--store", new_database())
+    store = ("--store", empty_database())
     with (
         serve(tmp_path / "a", *store) as one,
         serve(tmp_path / "b", *store) as other,

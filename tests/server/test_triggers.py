@@ -168,6 +168,21 @@ def test_a_webhook_is_answered_with_the_result_when_it_waits(
     assert same.text == "Sum: 7, 9"
 
 
+def test_an_event_whose_execution_is_removed_is_a_duplicate_still(
+    api: httpx2.Client, hooks: httpx2.Client
+) -> None:
+    _applied(api, "removed", "verify: none, respond: {wait: 60}")
+    key = {"Idempotency-Key": "r"}
+    assert hooks.post("/removed", json={}, headers=key).json() == {"sum": 0}
+    [one] = api.get("/executions", params={"label": "petra/trigger:removed"}).json()["items"]
+    gone = api.post(
+        "/requests", json={"type": "remove", "id": "r1", "execution": "", "executions": [one["id"]]}
+    )
+    assert gone.status_code == 200, gone.text
+    again = hooks.post("/removed", json={}, headers=key)
+    assert (again.status_code, again.json()["state"]) == (200, "duplicate")
+
+
 def test_a_waiting_answer_says_that_the_execution_goes_on(
     api: httpx2.Client, hooks: httpx2.Client
 ) -> None:
@@ -285,6 +300,23 @@ def test_who_may_do_what_with_triggers(server: Served, api: httpx2.Client) -> No
         assert hers.get("/triggers/owned").status_code == 200
         assert _put(hers, "owned", _text("owned", "secret: hook")).status_code == 403
         assert hers.post("/triggers/owned/replay").status_code == 403
+
+
+def test_the_example_answers_with_a_price(
+    api: httpx2.Client, hooks: httpx2.Client, root: Path
+) -> None:
+    yaml = {"Content-Type": "application/yaml"}
+    book = (root / "examples/quote.yaml").read_bytes()
+    assert api.put("/playbooks/quote", content=book, headers=yaml).status_code < 300
+    assert api.put("/secrets/shop-hook", json={"value": SECRET}).status_code < 300
+    made = _put(api, "quotes", (root / "examples/quote.trigger.yaml").read_text("utf-8"))
+    assert made.status_code == 201, made.text
+    body = b'{"weight": 10, "to": "ch"}'
+    found = hooks.post("/shop/quotes", content=body, headers=_signed(body, "q1"))
+    assert (found.status_code, found.json()) == (200, {"price": 50, "text": "10 kg to CH"})
+    none = b'{"weight": 0, "to": "ch"}'
+    passed = hooks.post("/shop/quotes", content=none, headers=_signed(none, "q2"))
+    assert (passed.status_code, passed.json()) == (200, {"state": "passed"})
 
 
 def _petra(served: Served, *words: str, code: int = 0) -> Any:

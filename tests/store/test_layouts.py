@@ -95,10 +95,10 @@ def applied(home: Path) -> list[int]:
 @pytest.mark.slow
 @pytest.mark.parametrize("layout", COMMITS)
 def test_a_database_of_an_earlier_layout_is_taken_up_and_finished(
-    layout: int, tmp_path: Path, new_database: Callable[[], str]
+    layout: int, tmp_path: Path, empty_database: Callable[[], str]
 ) -> None:
     dump = unpacked(f"{layout:04}.postgres.tar.xz", tmp_path) / "dump.sql"
-    dsn = new_database()
+    dsn = empty_database()
     asyncio.run(restored(dump.read_text("utf-8"), dsn))
     check(asyncio.run(finished(tmp_path / "home", dsn)))
     assert "8 executions" in verified(tmp_path / "home", dsn)

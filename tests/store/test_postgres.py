@@ -111,9 +111,9 @@ def test_a_database_stopped_under_load_loses_nothing_acknowledged(own_cluster: D
     assert all(writer.acked > 0 for writer in writers)
 
 
-def test_two_engines_never_both_write_one_version(new_database: Callable[[], str]) -> None:
+def test_two_engines_never_both_write_one_version(empty_database: Callable[[], str]) -> None:
     async def main() -> None:
-        dsn = new_database()
+        dsn = empty_database()
         one, two = await PostgresStore.open(dsn), await PostgresStore.open(dsn)
         shard = shard_of("a")
         mine = await one.claim_shards("one", [shard], lease_s=-1)
@@ -133,10 +133,10 @@ def test_two_engines_never_both_write_one_version(new_database: Callable[[], str
 
 
 def test_engines_that_overlap_do_not_wait_for_each_other_for_ever(
-    new_database: Callable[[], str],
+    empty_database: Callable[[], str],
 ) -> None:
     async def main() -> None:
-        store = await PostgresStore.open(new_database())
+        store = await PostgresStore.open(empty_database())
         names = [f"e{number}" for number in range(20)]
         forth = Batch(changes=tuple(make_start(name) for name in names))
         back = Batch(changes=tuple(make_start(name) for name in reversed(names)))
@@ -148,9 +148,9 @@ def test_engines_that_overlap_do_not_wait_for_each_other_for_ever(
     asyncio.run(main())
 
 
-def test_a_database_migrated_by_newer_code_is_refused(new_database: Callable[[], str]) -> None:
+def test_a_database_migrated_by_newer_code_is_refused(empty_database: Callable[[], str]) -> None:
     async def main() -> None:
-        dsn = new_database()
+        dsn = empty_database()
         await (await PostgresStore.open(dsn)).close()
         connection = await asyncpg.connect(dsn)
         await connection.execute("INSERT INTO migrations VALUES (9, 'contract_later', 'x')")
@@ -165,9 +165,11 @@ def test_a_database_migrated_by_newer_code_is_refused(new_database: Callable[[],
     asyncio.run(main())
 
 
-def test_what_postgres_cannot_store_is_refused_or_replaced(new_database: Callable[[], str]) -> None:
+def test_what_postgres_cannot_store_is_refused_or_replaced(
+    empty_database: Callable[[], str],
+) -> None:
     async def main() -> None:
-        store = await PostgresStore.open(new_database())
+        store = await PostgresStore.open(empty_database())
         with pytest.raises(UsageError, match="cannot store"):
             await store.commit(Batch(changes=(make_start("a\x00b"),)))
         row = make_row("a", reason="broken\x00pipe")
@@ -182,9 +184,9 @@ def test_what_postgres_cannot_store_is_refused_or_replaced(new_database: Callabl
     asyncio.run(main())
 
 
-def test_a_flipped_hash_is_named(new_database: Callable[[], str]) -> None:
+def test_a_flipped_hash_is_named(empty_database: Callable[[], str]) -> None:
     async def main() -> None:
-        dsn = new_database()
+        dsn = empty_database()
         store = await PostgresStore.open(dsn)
         await store.commit(Batch(changes=(make_start("a", count=5),)))
         connection = await asyncpg.connect(dsn)
@@ -241,10 +243,10 @@ def test_hints_that_cannot_be_told_trouble_nobody(tmp_path: Path) -> None:
 
 
 def test_notices_are_heard_also_after_the_connection_was_lost(
-    new_database: Callable[[], str],
+    empty_database: Callable[[], str],
 ) -> None:
     async def main() -> None:
-        dsn = new_database()
+        dsn = empty_database()
         one, two = await PostgresStore.open(dsn), await PostgresStore.open(dsn)
         heard: asyncio.Queue[str] = asyncio.Queue()
         await one.bus.hear(heard.put_nowait)

@@ -48,9 +48,9 @@ class Database:
     def stop(self, mode: str = "fast") -> None:
         self._run("pg_ctl", "-D", self._data, "-m", mode, "-w", "stop")
 
-    def make(self, name: str) -> str:
-        """Make an empty database and return how to reach it."""
-        self._run("createdb", "-h", str(self.folder), "-U", "postgres", name)
+    def make(self, name: str, template: str = "template1") -> str:
+        """Make a database, empty or as another one is, and return how to reach it."""
+        self._run("createdb", "-h", str(self.folder), "-U", "postgres", "-T", template, name)
         return self.dsn(name)
 
     def remove(self) -> None:

@@ -1,8 +1,8 @@
 """A test that hangs ends, and shows where.
 
-After ``LIMIT`` of what ``faulthandler_timeout`` says, the main thread is interrupted with an exception that tells what all
-threads and tasks were doing, so fixtures and ``finally`` still clean up; again and again, if the first one was swallowed
-on its way. A test that heeds none of them is in C code: faulthandler ends it then, and its process.
+After ``LIMIT_S`` the main thread is interrupted with an exception that tells what all threads and tasks were doing, so
+fixtures and ``finally`` still clean up; again and again, if the first one was swallowed on its way. A test that heeds none
+of them is in C code: faulthandler ends it after ``HANG_S``, and its process.
 
 It is no measure of speed: what is slow on a busy machine is far from it.
 """
@@ -10,15 +10,20 @@ It is no measure of speed: what is slow on a busy machine is far from it.
 from __future__ import annotations
 
 import asyncio
+import faulthandler
 import io
+import os
 import signal
 import sys
 import threading
+import time
 import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-LIMIT = 2 / 3
+HANG_S = float(os.environ.get("PETRA_HANG_S", "300"))
+"""0 is for ever."""
+LIMIT_S = HANG_S * 2 / 3
 AGAIN_S = 10.0
 
 
@@ -43,6 +48,27 @@ def limited(seconds: float, again_s: float = AGAIN_S) -> Iterator[None]:
     finally:
         signal.setitimer(signal.ITIMER_REAL, *earlier)
         signal.signal(signal.SIGALRM, before)
+
+
+class LastResort:
+    """Ends the process of a test that heeds no signal.
+
+    To arm it starts a thread and ends the one before, which on a busy machine takes longer than most tests: once in a
+    tenth of its time is enough.
+    """
+
+    def __init__(self, file: int, seconds: float = HANG_S) -> None:
+        self._file, self._seconds = file, seconds
+        self._armed = -seconds
+
+    def arm(self, now: float | None = None) -> bool:
+        """Begin to wait anew, unless it began a moment ago; tell whether it did."""
+        now = time.monotonic() if now is None else now
+        if not self._seconds or now - self._armed < self._seconds / 10:
+            return False
+        faulthandler.dump_traceback_later(self._seconds, file=self._file, exit=True)
+        self._armed = now
+        return True
 
 
 def doings() -> str:

@@ -30,6 +30,7 @@ cases:
 """
 
 
+@pytest.mark.slow
 @pytest.mark.spec("S21")
 def test_each_case_of_a_test_file_is_a_test(pytester: pytest.Pytester) -> None:
     pytester.makefile(".test.yaml", tiny=FILE)

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support.examples import example_playbooks
 
 from petra.folder_files import read_file
 from petra.kernel import replay
@@ -15,12 +16,7 @@ from petra.testing.guess import Dice, Guess, fill
 from petra.testing.walk import Chance, Sight, Walk
 
 ROOT = Path(__file__).parents[2]
-PLAYBOOKS = sorted(
-    path
-    for folder in ("examples", "tests/playbook/corpus")
-    for path in (ROOT / folder).rglob("*.yaml")
-    if not path.name.endswith(".test.yaml")
-)
+PLAYBOOKS = example_playbooks() + sorted((ROOT / "tests/playbook/corpus").rglob("*.yaml"))
 ENDS = {"completed", "partial", "failed", "aborted", "waiting", "stuck", "running", "refused"}
 
 

@@ -56,10 +56,14 @@ def test_the_parts_of_the_pages_do_what_they_say(node: Path) -> None:
 
 
 @pytest.mark.slow
-def test_the_flows_of_people_in_a_real_browser(node: Path) -> None:
+@pytest.mark.parametrize(
+    "flows", sorted(path.name for path in (WEB / "tests/flows").glob("*.spec.ts"))
+)
+def test_the_flows_of_people_in_a_real_browser(node: Path, flows: str) -> None:
     if not (build_ui.BUILT / "index.html").exists():
         pytest.skip("the web UI is not built; 'make ui' builds it")
-    run(node, "node_modules/@playwright/test/cli.js", "test")
+    results = f"--output=test-results/{flows}"  # files that run at once leave one another's alone
+    run(node, "node_modules/@playwright/test/cli.js", "test", results, flows)
 
 
 def test_the_stories_that_pages_are_tested_with_are_those_of_the_kernel() -> None:

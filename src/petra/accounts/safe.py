@@ -180,7 +180,8 @@ class Safe:
         Raises:
             KeychainError: there is none.
         """
-        return self._keys().open(chosen(await self._cupboard.of(namespace, name), name))
+        sealed = chosen(await self._cupboard.of(namespace, name), name)
+        return self._keys().open(sealed)
 
     async def _allowed(self, namespace: str, pool: str, name: str, version: int | None) -> Sealed:
         own = await self._cupboard.of(namespace, name)

@@ -42,6 +42,7 @@ _SECTIONS = MappingProxyType(
             "playbooks": "List the playbooks that are applied.",
             "start": "Start a playbook that is applied, by its path.",
             "schedule": "When playbooks are started by the clock.",
+            "resource": "What executions share, and who waits for it.",
             "trigger": "Which events start playbooks.",
             "serve": "Run executions here and answer requests: API and streams.",
             "dev": "Serve a folder of playbooks while you work on them.",

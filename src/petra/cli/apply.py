@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from datetime import datetime
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -23,6 +23,9 @@ from petra.library import Library
 from petra.playbook import Playbook, to_yaml
 from petra.store.base import Store
 from petra.store.rows import PlaybookRow as Row
+
+if TYPE_CHECKING:
+    from petra.playbook.documents import AnyDocument
 
 _DIGEST = 12
 """So much of a digest is shown."""
@@ -45,7 +48,7 @@ def command(
     allow_unsound: bool,
     library: tuple[Path, ...],
 ) -> None:
-    """Store playbooks in the home: 'kind: playbook' finds them there, from any folder; schedules and triggers begin to work.
+    """Store playbooks in the home, for 'kind: playbook' in any folder; schedules and triggers begin to work, resources count.
 
     A playbook that is applied again with another text is a new version; the one applied last is the current one.
     What has been started keeps the version it was started with. Nothing is stored if one of them has errors.
@@ -60,15 +63,23 @@ def command(
     _refuse_twins(books)
     done = _applied(home, list(books.values()), allow_unsound=allow_unsound) if books else []
     if documents:
-        from petra.cli.trigger import applied_documents  # noqa: PLC0415 - most have none
-
-        done += applied_documents(home, documents)
+        done += _documents(home, documents)
     if output == "json":
         print_json({"applied": done})
         return
     for one in done:
         mark = "· unchanged" if one["unchanged"] else click.style("✓ applied", fg="green")
         tell(f"{mark}  {_named(one['path'], one['version'])}  {one['digest'][:_DIGEST]}")
+
+
+def _documents(home: Path, documents: list[AnyDocument]) -> list[dict[str, Any]]:
+    """Store documents that are no playbooks, resources first: what others start may want some."""
+    from petra.cli.resource import applied  # noqa: PLC0415 - most have none
+    from petra.cli.trigger import applied_documents  # noqa: PLC0415 - as above
+    from petra.playbook.shared import SharedResource  # noqa: PLC0415 - as above
+
+    resources = [one for one in documents if isinstance(one, SharedResource)]
+    return applied(home, resources) + applied_documents(home, documents)
 
 
 def _applied(home: Path, books: list[Playbook], *, allow_unsound: bool) -> list[dict[str, Any]]:

@@ -15,19 +15,21 @@ from petra.cli.documents import document_in
 from petra.cli.output import as_json, tell
 from petra.cli.place import folder_option
 from petra.cli.serve import Serving, serve
+from petra.desk.resources import Resources
 from petra.desk.schedules import Schedules
 from petra.desk.triggers import DeskTriggers
 from petra.embedded import Home, read_file
 from petra.errors import PetraError, UsageError
 from petra.library import files_of
 from petra.playbook.documents import AnyDocument, DocumentReading
+from petra.playbook.schedule import Schedule
 from petra.playbook.trigger import Trigger
 from petra.playbook.yaml12 import TEXT_BYTES_MAX
 
 LOOK_S = 0.5
 """How often it looks whether a file has changed."""
 _SHOWN_LINES = 12
-_KIND = re.compile(rb"""\bkind["']?\s*:\s*["']?(Playbook|Schedule|Trigger)\b""")
+_KIND = re.compile(rb"""\bkind["']?\s*:\s*["']?(Playbook|Schedule|Trigger|Resource)\b""")
 
 Stamp = tuple[int, int]
 
@@ -88,7 +90,7 @@ def stamps(folder: Path) -> dict[Path, Stamp]:
 
 
 def is_document(file: Path) -> bool:
-    """Tell whether a file is meant to hold a playbook, a schedule or a trigger, however wrong it may be."""
+    """Tell whether a file is meant to hold a playbook or another document, however wrong it may be."""
     try:
         with file.open("rb") as opened:
             return _KIND.search(opened.read(TEXT_BYTES_MAX)) is not None
@@ -97,9 +99,12 @@ def is_document(file: Path) -> bool:
 
 
 async def _kept(local: Home, document: AnyDocument) -> dict[str, Any]:
+    """Apply a document that is no playbook."""
     if isinstance(document, Trigger):
         return await DeskTriggers(local.engine).apply(local.who, document)
-    return await Schedules(local.engine).apply(local.who, document)
+    if isinstance(document, Schedule):
+        return await Schedules(local.engine).apply(local.who, document)
+    return await Resources(local.engine).apply(local.who, document)
 
 
 async def _applied(

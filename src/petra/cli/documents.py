@@ -1,4 +1,4 @@
-"""Files that hold no playbook but a document of another kind: a schedule or a trigger. Finding and reading them."""
+"""Files that hold no playbook but a document of another kind: a schedule, a trigger, a resource. Finding and reading them."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def checked_in(path: Path, library: Library, home: Path) -> Reading | None:
 
 def _problems(found: DocumentReading, library: Library, home: Path) -> tuple[Problem, ...]:
     """Return what is wrong with a document; a playbook that is not there yet is warned of: it may be when it is due."""
-    playbook = found.document.playbook if found.document is not None else ""
+    playbook = getattr(found.document, "playbook", "")
     if not playbook or library.find(playbook) is not None:
         return found.problems
     from petra.cli.catalogue import catalogue_of  # noqa: PLC0415 - most lie beside it

@@ -14,8 +14,9 @@ from petra.cli.codes import explain_code, is_code
 from petra.cli.executions import asked_there, execution_argument, fetched
 from petra.cli.home import find, look
 from petra.cli.output import as_json, print_json, tell
-from petra.cli.place import home_option
+from petra.cli.place import home_option, remote
 from petra.cli.show import trace_of
+from petra.desk.resources import Lines
 from petra.embedded import STORE
 from petra.engine.cache import Cache, Entry
 from petra.errors import UnreadableError, UsageError
@@ -41,11 +42,14 @@ def command(execution: str, home: Path, output: str) -> None:
 
     async def asking(store: Store, cache: Cache) -> Cause:
         entry = await find(store, cache, execution)
-        return await cause_of(cache, entry, lambda one: _explained(home, store, one))
+        return await cause_of(cache, entry, lambda one: _placed(home, store, one))
 
     cause = look(home, asking)
     chosen, found = cause.entry.state.id, cause.explanation
-    told_there = asked_there(home, chosen) if found.status == "running" else None
+    asks = found.status == "running" or (
+        found.reason in ("limit", "resource") and remote(home) is not None
+    )
+    told_there = asked_there(home, chosen) if asks else None
     if told_there is not None:
         found = msgspec.convert(told_there["explanation"], Explanation)
         cause = Cause(cause.entry, found, [[] for _ in found.waiting], [None] * len(found.waiting))
@@ -74,6 +78,14 @@ class _Wanted(Followed):
         except NeededError as lack:
             self.missing.update({one["key"]: one for one in lack.references})
             raise
+
+
+async def _placed(home: Path, store: Store, entry: Entry) -> Explanation:
+    """Explain an execution, with its place in the line of a limit."""
+    found = await _explained(home, store, entry)
+    if remote(home) is not None:  # only the server knows who waits
+        return found
+    return await Lines(store).with_places(entry.state.id, found)
 
 
 async def _explained(home: Path, store: Store, entry: Entry) -> Explanation:

@@ -8,6 +8,8 @@ from typing import Any, TypeVar
 import click
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
+PRIORITY_MAX = 1_000
+"""As playbooks have it; importing those would take longer than most verbs."""
 STATUSES = (
     "running", "waiting", "paused", "stuck", "compensating", "completed", "partial", "failed", "aborted",
 )  # fmt: skip
@@ -30,6 +32,12 @@ def _labels(
 label_option = click.option(
     "--label", "labels", multiple=True, metavar="KEY=VALUE", callback=_labels,
     help="A label of the execution; 'petra ps --label' finds it.",
+)  # fmt: skip
+
+
+priority_option = click.option(
+    "--priority", type=click.IntRange(-PRIORITY_MAX, PRIORITY_MAX), metavar="N",
+    help="Who comes first where executions wait for each other: lower. As the playbook says when absent.",
 )  # fmt: skip
 
 

@@ -29,7 +29,7 @@ from petra.cli.home import (
     shown_data,
     whole_result,
 )
-from petra.cli.labels import label_option
+from petra.cli.labels import label_option, priority_option
 from petra.cli.left import Left, left_here
 from petra.cli.output import as_json, print_json, tell
 from petra.cli.place import home_option, remote
@@ -59,6 +59,7 @@ from petra.values import digest
     "--allow-unsound", is_flag=True, help="Start it although its net can get stuck or pile up."
 )
 @label_option
+@priority_option
 @library_option
 @home_option
 @as_json
@@ -68,6 +69,7 @@ def command(
     output: str,
     *,
     labels: dict[str, str],
+    priority: int | None,
     library: tuple[Path, ...],
     workload: str,
     sets: tuple[str, ...],
@@ -99,7 +101,7 @@ def command(
         tell(f"warning: {words}", err=True)
     begin = Begin(
         id=request_id(), execution="", playbook=to_yaml(playbook), workload=given, rest=False,
-        allow_unsound=allow_unsound, labels=labels, beside=beside(around),
+        allow_unsound=allow_unsound, labels=labels, beside=beside(around), priority=priority,
     )  # fmt: skip
     starting = Starting(
         home, begin, playbook, proof, detach=detach, waits=waits, only=only, output=output, file=file

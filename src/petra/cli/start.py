@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from petra.cli.home import look, request_id
-from petra.cli.labels import label_option
+from petra.cli.labels import label_option, priority_option
 from petra.cli.output import as_json, tell
 from petra.cli.place import home_option
 from petra.cli.run import Starting, start_and_follow
@@ -35,6 +35,7 @@ _MOST = 1_000
 )
 @click.option("--only", is_flag=True, help="Leave alone what an earlier process left here.")
 @label_option
+@priority_option
 @home_option
 @as_json
 def command(
@@ -44,6 +45,7 @@ def command(
     *,
     version: str | None,
     labels: dict[str, str],
+    priority: int | None,
     workload: str,
     sets: tuple[str, ...],
     detach: bool,
@@ -62,7 +64,8 @@ def command(
         tell(f"warning: {words}", err=True)
     # It was judged when it was applied: who let it in although it is unsound meant that.
     begin = Begin(
-        id=request_id(), execution="", playbook=source, workload=given, rest=False, allow_unsound=True, labels=labels
+        id=request_id(), execution="", playbook=source, workload=given, rest=False, allow_unsound=True, labels=labels,
+        priority=priority,
     )  # fmt: skip
     start_and_follow(
         Starting(home, begin, playbook, None, detach=detach, waits=waits, only=only, output=output)

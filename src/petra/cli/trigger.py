@@ -124,6 +124,21 @@ def get(name: str, home: Path, output: str) -> None:
         tell(f"  {_when(last['started'])}  {last['status']}  {last['execution']}  {last['key']}")
 
 
+@command.command("explain")
+@_name
+@home_option
+@as_json
+def explain(name: str, home: Path, output: str) -> None:
+    """Say what a trigger waits for, and what keeps events from starting something."""
+    told = _ask(home, _asked("explain", name))
+    if output == "json":
+        print_json(told)
+        return
+    tell(told["sentence"])
+    for line in told["why"] or ["nothing is wrong with it; it waits for events"]:
+        tell(f"  {line}")
+
+
 @command.command("test")
 @click.argument("what", metavar="FILE|NAME")
 @click.option(

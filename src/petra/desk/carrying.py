@@ -14,6 +14,7 @@ from petra.desk.requests import (
     ForkRequest,
     Look,
     Move,
+    OnResources,
     OnSchedules,
     OnTriggers,
     Remove,
@@ -33,6 +34,7 @@ async def carry_out(desk: Desk, who: Principal, request: AnyRequest) -> Reply:
             answered = await desk.begin(
                 who, playbook, request.workload, execution=request.execution, command=request.id,
                 allow_unsound=request.allow_unsound, labels=request.labels, beside=await gathered(request.beside, reader),
+                priority=request.priority,
             )  # fmt: skip
             if answered.refused:
                 return refused(request, playbook.metadata.name, answered.refused)
@@ -48,7 +50,7 @@ async def carry_out(desk: Desk, who: Principal, request: AnyRequest) -> Reply:
             answered = await move(desk.engine, who, request)
         case Ask():
             answered = await desk.ask(who, request.execution, request.command, request=request.id)
-        case Apply() | Remove() | Look() | OnSchedules() | OnTriggers():
+        case Apply() | Remove() | Look() | OnSchedules() | OnTriggers() | OnResources():
             return Reply(result=await _told(desk, who, request))
         case _:
             assert_never(request)
@@ -57,7 +59,9 @@ async def carry_out(desk: Desk, who: Principal, request: AnyRequest) -> Reply:
 
 
 async def _told(
-    desk: Desk, who: Principal, request: Apply | Remove | Look | OnSchedules | OnTriggers
+    desk: Desk,
+    who: Principal,
+    request: Apply | Remove | Look | OnSchedules | OnTriggers | OnResources,
 ) -> dict[str, object]:
     """Do what concerns the store, or nothing at all."""
     match request:
@@ -70,6 +74,10 @@ async def _told(
             from petra.desk.schedules import Schedules, carried_out  # noqa: PLC0415 - rare
 
             return await carried_out(Schedules(desk.engine), who, request)
+        case OnResources():
+            from petra.desk.resources import Resources, done_with  # noqa: PLC0415 - rare
+
+            return await done_with(Resources(desk.engine), who, request)
         case OnTriggers():
             from petra.desk.triggers import DeskTriggers, on_triggers  # noqa: PLC0415 - rare
 

@@ -102,7 +102,7 @@ class Desk:
         return await self.engine.start(
             playbook, workload, execution=execution, command=command, actor=start.actor, by=start.by,
             allow_unsound=how.get("allow_unsound", False), labels=how.get("labels"), gathered=how.get("beside"),
-            namespace=who.namespace, business_key=how.get("business_key", ""),
+            namespace=who.namespace, business_key=how.get("business_key", ""), priority=how.get("priority"),
         )  # fmt: skip
 
     async def apply(

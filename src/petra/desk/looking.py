@@ -6,6 +6,7 @@ from typing import Any
 
 import msgspec
 
+from petra.desk.resources import Lines
 from petra.engine import Engine
 from petra.engine.plight import explained, troubles
 
@@ -15,5 +16,7 @@ async def looked(engine: Engine, execution: str) -> dict[str, Any]:
     found: dict[str, Any] = {"troubles": troubles(engine.custody)}
     if execution:
         entry = await engine.view(execution)
-        found["explanation"] = msgspec.to_builtins(explained(engine.custody, entry, engine.retries))
+        explanation = explained(engine.custody, entry, engine.retries)
+        lines = Lines(engine.store)
+        found["explanation"] = msgspec.to_builtins(await lines.with_places(execution, explanation))
     return found

@@ -42,6 +42,7 @@ class Begin(Request, frozen=True, tag="begin"):
     labels: dict[str, str] = {}
     beside: Beside | None = None
     allow_unsound: bool = False
+    priority: int | None = None
 
 
 class ForkRequest(Request, frozen=True, tag="branch"):
@@ -104,8 +105,16 @@ class OnSchedules(Request, frozen=True, tag="schedules"):
     dry_run: bool = False
 
 
+class OnResources(Request, frozen=True, tag="resources"):
+    """Do something with the server's resources: list, get, apply a text, remove (S15)."""
+
+    act: str
+    name: str = ""
+    text: str = ""
+
+
 class OnTriggers(Request, frozen=True, tag="triggers"):
-    """Do something with triggers: apply a text, list, get, test an event, pause, resume, dead, replay, remove (S24).
+    """Do something with triggers: apply a text, list, get, explain, test an event, pause, resume, dead, replay, remove (S24).
 
     ``letters`` are the dead letters to try again; without any, all of the trigger's are.
     """
@@ -119,7 +128,18 @@ class OnTriggers(Request, frozen=True, tag="triggers"):
     reason: str = ""
 
 
-AnyRequest = Ask | Begin | ForkRequest | Move | Apply | Remove | Look | OnSchedules | OnTriggers
+AnyRequest = (
+    Ask
+    | Begin
+    | ForkRequest
+    | Move
+    | Apply
+    | Remove
+    | Look
+    | OnSchedules
+    | OnTriggers
+    | OnResources
+)
 
 
 class Reply(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):

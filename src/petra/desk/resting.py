@@ -1,7 +1,8 @@
 """Waiting until executions rest: they, and those that they wait for (S11, S16).
 
 Rule 1: an execution that waits for a sub-playbook rests when that does: as long as the child goes on, so will it.
-Rule 2: nobody asks now and then: a bell rings for whoever is waited for.
+Rule 2: one that waits for its turn at a limit is still on its way: others will let it in.
+Rule 3: nobody asks now and then: a bell rings for whoever is waited for.
 """
 
 from __future__ import annotations
@@ -123,9 +124,13 @@ class Resting:
         return await self._look(execution)
 
     def _rests(self, entry: Entry, result: Result, followed_s: float) -> bool:
-        if result.status not in REST:
+        if result.status not in REST or _has_its_turn_before_it(result):
             return False
         if not followed_s or (result.status, result.reason) != ("waiting", "timer"):
             return True
         due = entry.state.next_due()
         return due is None or due - self._now() > followed_s
+
+
+def _has_its_turn_before_it(result: Result) -> bool:
+    return result.status == "waiting" and result.reason in ("limit", "resource")

@@ -18,6 +18,8 @@ class How(TypedDict, total=False):
     labels: dict[str, str] | None
     business_key: str
     """A key of the caller's; that it is unique is the caller's to see to (``petra.server.business_keys``)."""
+    priority: int | None
+    """Lower comes first where executions wait for each other; as the playbook says when absent."""
     beside: Gathered | None
     """What it may call, beside what is applied."""
 

@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 
 from petra.engine.trigger_registry import KeptTrigger
+from petra.kernel.scope import timestamp
 from petra.own_labels import EVENT
 from petra.playbook.trigger import Trigger
 from petra.store.rows import ArrivalRow, StoredExecution
@@ -50,3 +51,26 @@ def dead_letter(row: ArrivalRow) -> dict[str, Any]:
         "id": row.id, "trigger": row.trigger, "key": row.key, "error": row.error, "attempts": row.attempts,
         "created": row.created, "updated": row.updated, "event": msgspec.json.decode(row.body) if row.body else None,
     }  # fmt: skip
+
+
+def paused_words(kept: KeptTrigger) -> list[str]:
+    """Say that a trigger is paused, by whom and why; nothing where it is not."""
+    if not kept.paused:
+        return []
+    why = f": {kept.row.reason}" if kept.row.reason else ""
+    by = f" by {kept.row.actor}" if kept.row.actor else ""
+    return [f"it is paused{by}{why}; 'petra trigger resume {kept.name}' lets it go on"]
+
+
+def troubles(shown: dict[str, Any]) -> list[str]:
+    """Say what went wrong with a trigger that is shown."""
+    watch = shown["watch"] or {}
+    said = [watch["trouble"]] if watch.get("trouble") else []
+    for gap in watch.get("missed", [])[-1:]:
+        times = f"{timestamp(gap['since'])} to {timestamp(gap['until'])}"
+        said.append(f"nobody listened from {times}: what was sent then is lost")
+    if shown["dead"]:
+        number, name = shown["dead"], shown["name"]
+        letters = "1 dead letter" if number == 1 else f"{number} dead letters"
+        said.append(f"{letters}; 'petra trigger dead {name}' says why")
+    return said

@@ -13,12 +13,13 @@ import msgspec
 
 from petra.desk.principal import May, Principal
 from petra.desk.requests import OnTriggers
-from petra.desk.trigger_views import dead_letter, trigger_data
+from petra.desk.trigger_views import dead_letter, paused_words, trigger_data, troubles
 from petra.engine import Engine
 from petra.engine.documents import Documents
 from petra.engine.trigger_ends import execution_of
 from petra.engine.trigger_registry import KeptTrigger, TriggerRow
 from petra.errors import ExpressionError, UsageError
+from petra.keychain import KeychainError
 from petra.own_labels import TRIGGER
 from petra.playbook.documents import read_document
 from petra.playbook.trigger import Trigger
@@ -101,6 +102,30 @@ class DeskTriggers:
         who.must(May.SEE)
         kept = await self._kept(who, name)
         return await self._shown(kept, await self._engine.store.arrivals.dead(who.namespace))
+
+    async def explain(self, who: Principal, name: str) -> dict[str, Any]:
+        """Say what a trigger waits for, and everything that keeps events from starting something."""
+        shown = await self.get(who, name)
+        kept = await self._kept(who, name)
+        why = [*paused_words(kept), *await self._lacks(kept), *troubles(shown)]
+        sentence = f"trigger '{name}' starts '{shown['playbook']}': {shown['words']}"
+        return {"name": name, "sentence": sentence, "why": why}
+
+    async def _lacks(self, kept: KeptTrigger) -> list[str]:
+        """Return what a trigger names and is not there."""
+        trigger = kept.trigger
+        version = None if trigger.version is None else str(trigger.version)
+        found = await self._engine.store.find_playbook(trigger.playbook, version, kept.namespace)
+        lacks = [] if found is not None else [f"there is no playbook '{trigger.playbook}' yet"]
+        secret = trigger.webhook.secret if trigger.webhook is not None else None
+        if trigger.postgres is not None:
+            secret = trigger.postgres.connection
+        if secret is not None:
+            try:
+                await self._engine.triggers.secret(kept.namespace, secret)
+            except KeychainError as error:
+                lacks.append(str(error))
+        return lacks
 
     async def _shown(self, kept: KeptTrigger, dead: Mapping[str, int]) -> dict[str, Any]:
         wanted = ExecutionFilter(labels=((TRIGGER, kept.name),), namespace=kept.namespace)
@@ -218,6 +243,7 @@ async def on_triggers(desk: DeskTriggers, who: Principal, asked: OnTriggers) -> 
             who, read_document(asked.text, "the trigger").checked_as(Trigger)
         ),
         "get": lambda: desk.get(who, name),
+        "explain": lambda: desk.explain(who, name),
         "pause": lambda: desk.pause(who, name, asked.reason),
         "resume": lambda: desk.resume(who, name),
         "test": lambda: desk.test(who, name, asked.event),

@@ -13,8 +13,9 @@ from petra.editor.place import Place, keys_of
 from petra.editor.words import NAMES, PARTS, STATES, filters, tests
 from petra.expr import FUNCTIONS, SCOPES, Use
 from petra.kinds import KINDS
+from petra.playbook.credentials import CREDENTIAL_KINDS
 from petra.playbook.grammar import Field
-from petra.playbook.model import CREDENTIAL_KINDS, Credential, Task
+from petra.playbook.model import Credential, Task
 
 Kind = Literal["key", "word", "step", "task", "name", "filter"]
 _CURSOR = "\ue000"

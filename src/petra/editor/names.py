@@ -47,8 +47,8 @@ class Text:
     @property
     def grammar(self) -> Place:
         """The grammar of the whole text."""
-        if self.root.text("kind") == "Schedule":
-            return _schedule_grammar()
+        if self.root.text("kind") in ("Schedule", "Trigger"):
+            return _document_grammar(self.root.text("kind") or "")
         return _test_grammar() if self.is_test else ROOT
 
     def place(self, entry: Entry) -> Place:
@@ -233,12 +233,12 @@ def _is_task(entry: Entry) -> bool:
     return around is not None and around.key in ("tool", "do", "else")
 
 
-@lru_cache(maxsize=1)
-def _schedule_grammar() -> Place:
+@lru_cache(maxsize=2)
+def _document_grammar(kind: str) -> Place:
+    from petra.playbook.documents import KINDS  # noqa: PLC0415 - only for those
     from petra.playbook.grammar import shape_of  # noqa: PLC0415 - see below
-    from petra.playbook.schedule import Schedule  # noqa: PLC0415 - only for schedules
 
-    return Place(None, (shape_of(Schedule),))
+    return Place(None, (shape_of(KINDS[kind]),))
 
 
 @lru_cache(maxsize=1)

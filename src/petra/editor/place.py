@@ -15,6 +15,7 @@ from petra.editor.entry import Entry
 from petra.expr.scopes import Use
 from petra.kinds import KINDS, SERVER_KINDS, Knobs, says
 from petra.playbook import model
+from petra.playbook.credentials import CREDENTIAL_KINDS
 from petra.playbook.grammar import Field, Shape, extra_of, fields_of, shape_of
 
 _TASK_USES = frozenset({"args"})
@@ -141,7 +142,7 @@ def _by_kind(
         found |= fields_of(KINDS[kind]) if kind in KINDS else {}
         found |= fields_of(Sugar) if sugar else {}
     elif struct is model.Credential:
-        found |= {key: _ANY_FIELDS[key] for key in model.CREDENTIAL_KINDS.get(kind, ())}
+        found |= {key: _ANY_FIELDS[key] for key in CREDENTIAL_KINDS.get(kind, ())}
     elif extra_of(struct) == "knobs":
         found |= fields_of(Knobs)
     return found
@@ -150,7 +151,7 @@ def _by_kind(
 _ANY_FIELDS: Mapping[str, Field] = MappingProxyType(
     {
         key: Field(name=key, key=key, shape=Shape(kind="any"), required=False, default=lambda: None)
-        for keys in model.CREDENTIAL_KINDS.values()
+        for keys in CREDENTIAL_KINDS.values()
         for key in keys
     }
 )

@@ -27,6 +27,7 @@ from petra.engine.limits import (
 )
 from petra.errors import UsageError
 from petra.kernel import commands as c
+from petra.playbook.concurrency import PRIORITY_MAX
 from petra.wire import Error
 
 BUSINESS_KEY = "petra/business-key"
@@ -78,6 +79,17 @@ def workload(given: Any) -> dict[str, Any]:
     if not isinstance(parsed, dict):
         _refuse("workload", f"{_shown(given)} is not an object")
     return parsed
+
+
+def priority(given: Any) -> int:
+    """Return how urgent an execution is.
+
+    Raises:
+        InputError: it is no whole number, or too large.
+    """
+    if not isinstance(given, int) or isinstance(given, bool) or abs(given) > PRIORITY_MAX:
+        _refuse("priority", f"it is not a whole number from {-PRIORITY_MAX} to {PRIORITY_MAX}")
+    return given
 
 
 def labels(given: Any, business_key: str = "") -> dict[str, str]:

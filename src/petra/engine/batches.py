@@ -14,7 +14,9 @@ from petra.engine.codec import playbook_row
 from petra.engine.courier import ANSWER, Courier
 from petra.engine.herald import Herald
 from petra.engine.letters import failed_start, letters_of
+from petra.engine.permits import may_have_permits, note_permits
 from petra.engine.shards import Shards
+from petra.engine.standing import PERMITS, line_notice
 from petra.engine.trigger_ends import TriggerNotes
 from petra.engine.trigger_registry import CHANGED
 from petra.engine.wakes import Wakes
@@ -82,6 +84,8 @@ class Batches:
         draft.letters = letters_of(draft) if draft.mail else ()
         if self._herald.listens(draft.entry.program) and draft.lines:
             draft.notifications = self._herald.told(draft)
+        if may_have_permits(draft.entry):
+            note_permits(draft)
         if draft.lines:
             draft.arrivals = self._notes.arrived(draft)
         draft.change = change_of(draft, due)
@@ -111,7 +115,8 @@ class Batches:
         ]
         waiting = any(row.state == "waiting" for draft in drafts for row in draft.arrivals)
         woken = (CHANGED,) if waiting else ()
-        return (*self._courier.notices(letters), *answered, *self._to_be_sent(drafts), *woken)
+        told = (*self._courier.notices(letters), *answered, *self._to_be_sent(drafts), *woken)
+        return (*told, *self._lines_of_others(drafts))
 
     def _to_be_sent(self, drafts: Iterable[Draft]) -> list[str]:
         """Return the notices for what other engines are to send."""
@@ -122,6 +127,12 @@ class Batches:
             if (shard := rows.shard_of(row.channel)) not in (self._shards.epochs or ())
         }
         return [f"{TO_BE_SENT} {shard}" for shard in sorted(away)]
+
+    def _lines_of_others(self, drafts: Iterable[Draft]) -> list[str]:
+        """Return the notices for lines in which other engines let executions in."""
+        mine = self._shards.epochs or ()
+        away = {line for draft in drafts for line in draft.touched if line.shard not in mine}
+        return [f"{PERMITS} {line_notice(line)}" for line in sorted(away)]
 
     def _new_playbooks(self, drafts: Iterable[Draft]) -> tuple[rows.PlaybookRow, ...]:
         new = {}

@@ -24,15 +24,16 @@ from petra.engine.limits import (
     SNAPSHOT_SHARE,
     WARM_MAX,
     WARM_RECORDS,
-)
+)  # fmt: skip
 from petra.engine.programs import Programs
+from petra.engine.standing import lines_of
 from petra.errors import PetraError
 from petra.kernel import Ledger, Program, Record, State, evolve
 from petra.kernel.replay import GENESIS
 from petra.kernel.snapshot import SnapshotError, restore, snapshot
 from petra.store.base import Store
+from petra.store.rows import LineName, Snapshot, shard_of
 from petra.store.rows import RecordRow as StoredRecord
-from petra.store.rows import Snapshot, shard_of
 
 _log = logging.getLogger(__name__)
 
@@ -59,9 +60,11 @@ class Entry(msgspec.Struct, eq=False):
     """Bytes that it takes in memory, about."""
     counted: int = 0
     """What of that its cache has counted."""
+    permits: dict[str, LineName] = {}  # as they are stored: the line of each
 
     def find_out(self) -> None:
-        """Find out from the state which assignments are with workers: whole runs, or chunks of them."""
+        """Find out from the state what is stored of it: its permits, and which assignments are with workers."""
+        self.permits = lines_of(self.state)
         for run in self.state.runs.values():
             if run.chunks:
                 self.out[run.id] = {
@@ -93,10 +96,7 @@ class Cache(Programs):
     """A cache of executions, and of their playbooks, over a store."""
 
     def __init__(
-        self,
-        store: Store,
-        most: int = CACHE_BYTES,
-        owns: Callable[[str], bool] = lambda _: True,
+        self, store: Store, most: int = CACHE_BYTES, owns: Callable[[str], bool] = lambda _: True
     ) -> None:
         """Make one; executions that are not owned change without us and are never kept."""
         super().__init__(store)

@@ -43,6 +43,10 @@ class Draft(msgspec.Struct):
     stuck: str = ""
     """Why the execution was stuck before it."""
     notifications: tuple[rows.NotificationRow, ...] = ()
+    permits: tuple[rows.PermitRow, ...] = ()
+    returned: tuple[str, ...] = ()
+    touched: set[rows.LineName] = set()
+    """The lines in which that changes something."""
     arrivals: tuple[rows.ArrivalRow, ...] = ()
 
     def answers_to(self, command: str) -> bool:
@@ -105,6 +109,8 @@ def change_of(draft: Draft, due: float | None) -> rows.Change:
         letters=draft.letters,
         taken=tuple(draft.taken),
         notifications=draft.notifications,
+        permits=draft.permits,
+        returned=draft.returned,
         notes=tuple([r.note for r, refused in draft.requests if r.note and not refused])
         if draft.lines
         else (),

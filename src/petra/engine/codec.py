@@ -19,7 +19,7 @@ from petra.kernel.events import AnyEvent
 from petra.kernel.human import excluded
 from petra.kernel.program import Program, digest_of
 from petra.kernel.replay import EventReceipt, encode_body
-from petra.kernel.rest import in_flight, rest_of
+from petra.kernel.rest import in_flight, is_held_back, rest_of
 from petra.kernel.waiting import WorkItem
 from petra.namespaces import DEFAULT
 from petra.playbook import Playbook, to_yaml
@@ -142,7 +142,7 @@ def status_of(program: Program, state: State) -> tuple[str, str]:
         return "paused", ""
     if state.phase == "compensating":
         return "compensating", state.reason
-    if in_flight(program, state):  # which most are
+    if in_flight(program, state) and not is_held_back(state):  # which most are
         return RUNNING
     rest = rest_of(program, state)
     return (rest.status, rest.reason) if rest is not None else RUNNING

@@ -25,6 +25,7 @@ from petra.engine.life import Life
 from petra.engine.limits import BATCH_MAX, RETRY_S
 from petra.engine.refusals import Refusals
 from petra.engine.shards import Shards
+from petra.engine.shared import SharedResources
 from petra.engine.shelf import Porter
 from petra.engine.submissions import Submission
 from petra.errors import PetraError
@@ -54,6 +55,7 @@ class Decider:
         porter: Porter,
         refusals: Refusals,
         committer: Committer,
+        resources: SharedResources,
     ) -> None:
         self._store = store
         self._clock = clock
@@ -66,6 +68,7 @@ class Decider:
         self._porter = porter
         self._refusals = refusals
         self._committer = committer
+        self._resources = resources
 
     async def run(self) -> None:
         """Take, decide and commit, until the inbox ends; what was taken is committed before that."""
@@ -206,6 +209,8 @@ class Decider:
         if request.target is not None:
             entry.program.versions[request.target.digest] = request.target
         command = request.make(self._clock.now())
+        if request.program is not None:
+            command = self._resources.with_quota(command)
         shelf = request.brought or self._porter.shelf
         decision = decide(entry.program, entry.state, command, shelf)
         at = entry.state.now

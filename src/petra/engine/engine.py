@@ -60,7 +60,9 @@ from petra.engine.retries import Retries
 from petra.engine.roster import Roster
 from petra.engine.scope import Scope
 from petra.engine.shards import MOVED, Shards
+from petra.engine.shared import CONFIGURED, SharedResources
 from petra.engine.shelf import Porter
+from petra.engine.standing import PERMITS
 from petra.engine.store_clock import by_store
 from petra.engine.submissions import (
     CallerMake,
@@ -71,6 +73,7 @@ from petra.engine.submissions import (
 )
 from petra.engine.trigger_registry import CHANGED
 from petra.engine.triggers import Triggers
+from petra.engine.turnstile import Turnstile
 from petra.engine.wakes import Wakes
 from petra.engine.workers import Link
 from petra.kernel import Program
@@ -139,7 +142,7 @@ class Engine:
         self.lookout = Lookout(self.feed, self.cache, self.clock, self.shards.owns)
         self.wakes = Wakes(store, self.clock, self.shards, self.scope)
         self.proofs, self.keychains = Proofs(), Keychains(self.clock, secrets)
-        self._conditions = Conditions(self.proofs, self.keychains)
+        self._conditions = Conditions(self.proofs, self.keychains, store)
         self._courier = Courier(
             store, self.cache, self.shards, self.clock, inbox=self._inbox, life=self.life,
             conditions=self._conditions, scope=self.scope, bus=self.bus,
@@ -150,9 +153,9 @@ class Engine:
         refusals = Refusals(self._inbox, self._courier, reports)
         self.notifying = (notifying or Notifying()).begun(self)
         self.triggers = Triggers(self, secrets)
+        self.resources, self.turnstile = self._limits()
         releaser = Releaser(
-            self.custody, reports, store=store, inbox=self._inbox, courier=self._courier, feed=self.feed, refusals=refusals,
-            to_be_sent=self.notifying.wake, arrived=self.triggers.wake,
+            self.custody, reports, store=store, inbox=self._inbox, courier=self._courier, feed=self.feed, refusals=refusals, to_be_sent=self.notifying.wake, arrived=self.triggers.wake, lines_changed=self.turnstile.changed,
         )  # fmt: skip
         committer = Committer(
             store=store, clock=self.clock, shards=self.shards, cache=self.cache, inbox=self._inbox,
@@ -160,12 +163,12 @@ class Engine:
         )  # fmt: skip
         self._decider = Decider(
             store=store, clock=self.clock, shards=self.shards, cache=self.cache, inbox=self._inbox,
-            courier=self._courier, feed=self.feed, life=self.life, porter=self._porter, refusals=refusals, committer=committer,
+            courier=self._courier, feed=self.feed, life=self.life, porter=self._porter, refusals=refusals, committer=committer, resources=self.resources,
         )  # fmt: skip
         self._recovery = Recovery(store, backlog, self.custody, self._decider, self.scope)
         self._handover = self.shards.owner = Handover(
             recovery=self._recovery, wakes=self.wakes, courier=self._courier, cache=self.cache,
-            custody=self.custody, feed=self.feed, inbox=self._inbox, porter=self._porter,
+            custody=self.custody, feed=self.feed, inbox=self._inbox, porter=self._porter, turnstile=self.turnstile,
         )  # fmt: skip
         self.connections = WorkerConnections(
             life=self.life, inbox=self._inbox, custody=self.custody, reports=reports,
@@ -173,6 +176,14 @@ class Engine:
             giving=Giving(secrets, self.custody.leases, self.cache), guests=self._guests,
         )  # fmt: skip
         self.custody.found_again = self._know_again
+
+    def _limits(self) -> tuple[SharedResources, Turnstile]:
+        """Make who lets executions in where limits let them wait."""
+        resources = SharedResources(self.store)
+        return resources, Turnstile(
+            self.store, self.clock, self.shards, courier=self._courier, resources=resources, scope=self.scope,
+            view=self.view, bus=self.bus,
+        )  # fmt: skip
 
     # Life
 
@@ -184,10 +195,12 @@ class Engine:
         else:
             await self.bus.hear(self._heard)
             await self.shards.begin()
+        await self.resources.look()
         self._deciding = self.life.errand("decide", self._decider.run())
         self.life.for_ever("timers", self._time_loop)
         self.life.for_ever("sweep", self._sweep_loop)
         self.life.for_ever("recovery", self._recovery.run)
+        self.life.for_ever("turnstile", self.turnstile.run)
         if self.scope.is_whole:
             self.life.for_ever("triggers", self.triggers.run)
         if self.notifying.sender is not None:
@@ -252,6 +265,7 @@ class Engine:
         gathered: Gathered | None = None,
         namespace: str = DEFAULT,
         business_key: str = "",
+        priority: int | None = None,
     ) -> Answered:
         """Start an execution under an id that the caller chose; ``gathered`` is what it may call beside the catalogue.
 
@@ -261,7 +275,7 @@ class Engine:
         program = self.cache.compiled(playbook)
         start = c.Start(
             now=0.0, workload=admit.workload(workload), labels=admit.labels(labels or {}, business_key), actor=actor, by=by,
-            allow_unsound=allow_unsound, namespace=namespace,
+            allow_unsound=allow_unsound, namespace=namespace, priority=priority,
             company=await self.catalogue.keep(gathered, namespace) if gathered is not None else None,
         )  # fmt: skip
         return await self._started(program, start, execution, command)
@@ -290,6 +304,8 @@ class Engine:
             asked += [start.labels, msgspec.to_builtins(start.company)]
         if start.namespace != DEFAULT:
             asked.append({"namespace": start.namespace})
+        if start.priority is not None:
+            asked.append({"priority": admit.priority(start.priority)})
         return await self._ask(
             execution, lambda now: msgspec.structs.replace(start, now=now), command=command,
             request=request_hash(asked), program=program,
@@ -456,6 +472,8 @@ class Engine:
             self.shards.notice()
         elif notice.startswith(TO_BE_SENT):
             self.notifying.wake()
+        elif notice.startswith((PERMITS, CONFIGURED)):
+            self.turnstile.heard(notice)
         elif notice == CHANGED:
             self.triggers.wake()
         elif not self._guests.heard(notice):

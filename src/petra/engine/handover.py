@@ -15,6 +15,7 @@ from petra.engine.feed import Feed
 from petra.engine.inbox import Inbox
 from petra.engine.recovery import Recovery
 from petra.engine.shelf import Porter
+from petra.engine.turnstile import Turnstile
 from petra.engine.wakes import Wakes
 from petra.store.rows import shard_of
 
@@ -30,6 +31,7 @@ class Handover(Struct, frozen=True, kw_only=True):
     feed: Feed
     inbox: Inbox
     porter: Porter
+    turnstile: Turnstile
 
     async def gained(self, shards: Collection[int], *, in_order: bool) -> None:
         """Find out what of them was out, before acting for them."""
@@ -40,6 +42,7 @@ class Handover(Struct, frozen=True, kw_only=True):
         self.recovery.begin()
         self.wakes.look_again()
         self.courier.look_soon()
+        self.turnstile.look_again()
 
     def lost(self, shards: Collection[int]) -> None:
         """Forget what is somebody else's now."""

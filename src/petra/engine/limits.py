@@ -104,6 +104,12 @@ LOG_SIZES_MAX = 10_000
 EXPIRE_MAX = 100
 EXPIRE_EVERY_S = 10.0
 
+# Letting executions in
+LINES_MAX = 200
+LINES_LOOK_S = 5.0
+RESOURCES_MAX = 1_000
+ANCESTORS_MAX = 32
+
 # Telling people
 NOTIFY_TITLE_MAX = 200
 NOTIFY_TEXT_MAX = 4_000
@@ -119,10 +125,16 @@ IN_A_ROW_MAX = 32
 TRIGGERS_POLL_S = 5.0
 TRIGGERS_FORGET_S = 3_600.0
 TRIGGER_SECRET_S = 2.0
+TRIGGER_PROGRAM_S = 0.2
+TRIGGER_PROGRAMS_MAX = 1_000
 TRIGGER_TRIES = 20
 STARTING_TRIES = 200
 STARTING_S = 0.02
 WATCH_AGAIN_S = 5.0
+WATCHED_AT_ONCE = 500
+HEARD_MAX = 10_000
+LISTEN_CHECK_S = 20.0
+LISTEN_GAPS_MAX = 10
 
 
 class Limit(Struct, frozen=True):
@@ -346,6 +358,22 @@ LIMITS = (
     Limit("EXPIRE_MAX", EXPIRE_MAX, "executions", "the rest is deleted in further transactions"),
     Limit("EXPIRE_EVERY_S", EXPIRE_EVERY_S, "seconds", "old executions are looked for again"),
     Limit(
+        "RESOURCES_MAX", RESOURCES_MAX, "resources", "further ones of a namespace are not listed"
+    ),
+    Limit(
+        "ANCESTORS_MAX",
+        ANCESTORS_MAX,
+        "executions",
+        "sub-playbooks that are nested deeper are not looked at when a circle is looked for",
+    ),
+    Limit("LINES_MAX", LINES_MAX, "lines", "the rest is let in by further transactions"),
+    Limit(
+        "LINES_LOOK_S",
+        LINES_LOOK_S,
+        "seconds",
+        "executions that wait for a limit are looked for again, should a notice have been lost",
+    ),
+    Limit(
         "NOTIFY_TITLE_MAX",
         NOTIFY_TITLE_MAX,
         "characters",
@@ -427,5 +455,38 @@ LIMITS = (
         WATCH_AGAIN_S,
         "seconds",
         "a folder or database that could not be watched is tried again",
+    ),
+    Limit(
+        "WATCHED_AT_ONCE",
+        WATCHED_AT_ONCE,
+        "events",
+        "further files and notifications are written down next",
+    ),
+    Limit(
+        "HEARD_MAX", HEARD_MAX, "notifications", "it begins to listen anew, and tells of the gap"
+    ),
+    Limit(
+        "LISTEN_CHECK_S",
+        LISTEN_CHECK_S,
+        "seconds",
+        "a connection that is silent is asked whether it is one",
+    ),
+    Limit(
+        "LISTEN_GAPS_MAX",
+        LISTEN_GAPS_MAX,
+        "gaps",
+        "the earliest time that nobody listened is forgotten",
+    ),
+    Limit(
+        "TRIGGER_PROGRAM_S",
+        TRIGGER_PROGRAM_S,
+        "seconds",
+        "the current version of the playbook of a trigger is looked for again",
+    ),
+    Limit(
+        "TRIGGER_PROGRAMS_MAX",
+        TRIGGER_PROGRAMS_MAX,
+        "triggers",
+        "their playbooks are looked for again",
     ),
 )

@@ -5,7 +5,7 @@ It was answered before, its execution is there already, or it cannot be carried 
 
 from __future__ import annotations
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from petra.engine.answers import Answered, known_answer
 from petra.engine.cache import Entry

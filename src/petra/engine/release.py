@@ -7,7 +7,7 @@ acknowledged comes again, and who waits for an answer asks again.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from petra.engine.answers import Answered
 from petra.engine.changes import Draft
@@ -40,9 +40,11 @@ class Releaser:
         refusals: Refusals,
         to_be_sent: Callable[[], None],
         arrived: Callable[[], None],
+        lines_changed: Callable[[Iterable[rows.LineName]], None],
     ) -> None:
         self._to_be_sent = to_be_sent
         self._arrived = arrived
+        self._lines_changed = lines_changed
         self._store = store
         self._inbox = inbox
         self._courier = courier
@@ -116,13 +118,19 @@ class Releaser:
                 )
             )
 
+    def _wake(self, draft: Draft) -> None:
+        """Let those know who act upon rows that came with it."""
+        if draft.notifications:
+            self._to_be_sent()
+        if draft.touched:
+            self._lines_changed(draft.touched)
+        if draft.arrivals and any(row.state == "waiting" for row in draft.arrivals):
+            self._arrived()
+
     def _carry_out(self, draft: Draft) -> None:
         """Stop what is no longer wanted, offer what is; effects that concern others travel as letters."""
         entry = draft.entry
-        if draft.notifications:
-            self._to_be_sent()
-        if draft.arrivals and any(row.state == "waiting" for row in draft.arrivals):
-            self._arrived()
+        self._wake(draft)
         for request, _ in draft.requests:
             if request.part is not None:
                 self._reports.settled(*request.part)

@@ -25,6 +25,8 @@ from petra.engine.limits import (
     IN_A_ROW_MAX,
     STARTING_S,
     STARTING_TRIES,
+    TRIGGER_PROGRAM_S,
+    TRIGGER_PROGRAMS_MAX,
 )
 from petra.engine.trigger_ends import arrival_id, execution_of, kept_until
 from petra.engine.trigger_registry import KeptTrigger
@@ -60,6 +62,7 @@ class TriggerIntake:
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
         self._rows = engine.store.arrivals
+        self._programs: dict[KeptTrigger, tuple[float, Program]] = {}
 
     async def take(self, kept: KeptTrigger, given: Occurrence) -> Taken:
         """Have an event start its execution; the answer comes when that is durable."""
@@ -137,6 +140,16 @@ class TriggerIntake:
         return Taken("duplicate", key, execution)
 
     async def _program(self, kept: KeptTrigger) -> Program:
+        """Return the playbook of a trigger; it is looked for again after a moment."""
+        now = self._engine.clock.monotonic()
+        known = self._programs.get(kept)
+        if known is None or known[0] < now:
+            if len(self._programs) >= TRIGGER_PROGRAMS_MAX:
+                self._programs.clear()
+            known = self._programs[kept] = now + TRIGGER_PROGRAM_S, await self._found(kept)
+        return known[1]
+
+    async def _found(self, kept: KeptTrigger) -> Program:
         trigger = kept.trigger
         version = None if trigger.version is None else str(trigger.version)
         found = await self._engine.store.find_playbook(trigger.playbook, version, kept.namespace)

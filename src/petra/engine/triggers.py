@@ -22,8 +22,8 @@ from petra.engine.limits import (
 )
 from petra.engine.trigger_ends import TriggerNotes
 from petra.engine.trigger_intake import TriggerIntake
-from petra.engine.trigger_registry import TriggerRegistry
-from petra.engine.trigger_watches import Watches
+from petra.engine.trigger_registry import KeptTrigger, TriggerRegistry
+from petra.engine.trigger_watches import Watcher, Watches, WatchNotes
 from petra.errors import PetraError
 from petra.keychain import KeychainError
 from petra.store.errors import FullError, UnavailableError, UncertainError
@@ -45,7 +45,7 @@ class Triggers:
         self.registry = TriggerRegistry(engine.store, shared=engine.shards.epochs is not None)
         self.notes = TriggerNotes(self.registry)
         self.intake = TriggerIntake(engine)
-        self.watches = Watches(engine, {})
+        self.watches = Watches(engine, {"files": _watch_files, "postgres": _listen})
         self._woken = asyncio.Event()
         self._forgot = self._looked = float("-inf")
         self._revealed: dict[tuple[str, str], tuple[float, Any]] = {}
@@ -123,3 +123,15 @@ class Triggers:
         if now - self._forgot >= TRIGGERS_FORGET_S:
             self._forgot = now
             await self._engine.store.arrivals.forget(now)
+
+
+def _watch_files(engine: Engine, kept: KeptTrigger, notes: WatchNotes) -> Watcher:
+    from petra.engine.trigger_files import FileWatcher  # noqa: PLC0415 - few watch files
+
+    return FileWatcher(engine, kept, notes)
+
+
+def _listen(engine: Engine, kept: KeptTrigger, notes: WatchNotes) -> Watcher:
+    from petra.engine.trigger_listening import Listener  # noqa: PLC0415 - few listen
+
+    return Listener(engine, kept, notes)

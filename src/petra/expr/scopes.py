@@ -29,6 +29,7 @@ class Use(Enum):
     TASK = "a field of a task"
     POLICY = "a task policy"
     PATCH = "a patch of a task policy"
+    LIMIT = "the key of a limit"
     OUTPUT = "the output of the execution"
     NOTIFY = "a rule of who is told"
     TRIGGER = "a field of a trigger"
@@ -57,6 +58,7 @@ SCOPES = MappingProxyType(
         Use.TASK: _PIPELINE | {"keychain"},
         Use.POLICY: _PIPELINE | {"outcome", "keychain"},
         Use.PATCH: _PIPELINE | {"outcome"},
+        Use.LIMIT: frozenset({"workload"}) | HELPERS,
         Use.OUTPUT: _EVERYWHERE | HELPERS,
         Use.NOTIFY: _EVERYWHERE | HELPERS | {"event", "item"},
         Use.TRIGGER: frozenset({"event"}),

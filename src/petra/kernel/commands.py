@@ -40,6 +40,7 @@ class Start(Asked, frozen=True, kw_only=True, tag="start"):
     ``allow_unsound`` says that whoever starts it knows of what is wrong with its net; it holds for its children too.
     ``company`` are the playbooks that it may call because they lay beside it; ``labels`` come to those of its playbook.
     ``tells`` is the execution that is told of its end beside its parent; one that ``keeps`` a schedule does nothing else.
+    Lower ``priority`` comes first where executions wait for each other; with ``quota`` its namespace has a limit.
     """
 
     workload: dict[str, Any] = {}
@@ -52,6 +53,8 @@ class Start(Asked, frozen=True, kw_only=True, tag="start"):
     namespace: str = DEFAULT
     tells: str = ""
     keeps: Keeps | None = None
+    priority: int | None = None
+    quota: bool = False
 
 
 class Fork(Asked, frozen=True, kw_only=True, tag="fork"):
@@ -237,6 +240,20 @@ class Steer(Asked, frozen=True, kw_only=True, tag="schedule"):
     reason: str = ""
 
 
+class GivePermit(Command, frozen=True, tag="permit.give"):
+    """A permit that was asked for is given (S15)."""
+
+    id: str
+
+
+class RefusePermit(Command, frozen=True, tag="permit.refuse"):
+    """A permit that was asked for will not be given; ``kind`` is that of the error."""
+
+    id: str
+    reason: str
+    kind: str = "limit"
+
+
 CallerCommand = (
     SendSignal | PatchCtx | Act | ChangeGroup | Pause | Resume | Cancel | Override | Retry
 )
@@ -254,6 +271,8 @@ EngineCommand = (
     | ChildEnded
     | Migrate
     | Steer
+    | GivePermit
+    | RefusePermit
 )
 """What only an engine says: that time passed, what its workers and its other executions report."""
 

@@ -43,6 +43,12 @@ def abort(turn: Turn, reason: str, asked: Asked | None = None) -> None:
     _ending(turn, "aborted", reason, error, asked)
 
 
+def turn_away(turn: Turn, error: Error) -> None:
+    """End an execution that is not let in; nothing of it has begun, or it began elsewhere."""
+    withdraw_all(turn, error.message)
+    _ending(turn, "aborted", error.message, error)
+
+
 def terminate(turn: Turn, step: str) -> None:
     """End the execution because a step with ``terminate`` is done (WCP-43)."""
     withdraw_all(turn, f"step '{step}' terminates the execution")

@@ -22,8 +22,10 @@ from petra.kernel import (
     incidents,
     loops,
     pairing,
+    permits,
     runs,
     schedules,
+    set_going,
     tasks,
 )
 from petra.kernel import events as e
@@ -31,11 +33,10 @@ from petra.kernel.admission import DeniedError, judge_again, passes, reconsider
 from petra.kernel.cancel import stop, withdraw_branches
 from petra.kernel.ctx import schema_fault
 from petra.kernel.effects import AnyEffect, Assign, Extend
-from petra.kernel.fork import pieces
 from petra.kernel.objects import Made, Shelf
 from petra.kernel.open_groups import open_group
 from petra.kernel.program import Program
-from petra.kernel.rest import in_flight
+from petra.kernel.rest import in_flight, is_held_back
 from petra.kernel.routing import arrival
 from petra.kernel.scope import view_of
 from petra.kernel.state import Branch, Chunk, Group, ReadyToken, State, StepRun, derive
@@ -137,7 +138,7 @@ def settle(turn: Turn) -> None:
             _endless(turn)
         elif turn.begun:
             _take_up(turn, turn.begun.popleft())
-        elif state.paused:
+        elif state.paused or is_held_back(state):
             return
         elif turn.changed_ctx or turn.changed_steps or turn.freed:
             reconsider(turn)
@@ -227,7 +228,9 @@ def _last_resort(turn: Turn) -> bool:
 
 
 def _waits_for_world(state: State) -> bool:
-    return len(state.runs) > len(state.incidents)
+    if len(state.runs) > len(state.incidents):
+        return True
+    return state.permits is not None and any(state.permits.waiting())
 
 
 # Commands
@@ -241,6 +244,8 @@ def _start(turn: Turn, command: c.Start) -> None:
     fault = workload_fault(program, workload)
     if fault is not None:
         raise RefusedError(fault)
+    priority = permits.priority_of(turn, command)
+    needs = permits.wanted(turn, command, workload, priority)
     entry = e.Produced(id=derive("entry", turn.state.id), step=program.entry)
     turn.emit(
         e.ExecutionStarted(
@@ -260,8 +265,10 @@ def _start(turn: Turn, command: c.Start) -> None:
             labels=command.labels,
             namespace=command.namespace,
             tells=command.tells,
+            priority=priority,
         )
     )
+    permits.ask(turn, needs)
     if command.keeps is not None:
         schedules.keep(turn, command.keeps, command)
     turn.agenda.add(turn.state.ready[entry.id])
@@ -305,45 +312,6 @@ def _kept(turn: Turn, value: Any, what: str) -> Any:
         return turn.keep(value, what)
     except TransformError as error:
         raise RefusedError(error.error.message) from None
-
-
-def _fork(turn: Turn, command: c.Fork) -> None:
-    """Take over a past, and set everything going again that was on its way."""
-    if turn.state.seq:
-        raise RefusedError("an execution begins once")
-    first, *others = pieces(command.past)
-    turn.emit(
-        e.ExecutionForked(
-            origin=command.origin, at=command.at, past=first, reason=command.reason, parts=command.parts,
-            size=len(command.past) if others else 0, actor=command.actor, by=command.by,
-        )
-    )  # fmt: skip
-    for piece in others:
-        turn.emit(e.PastTaken(past=piece))
-    if command.digest or command.workload is not None:
-        from petra.kernel.migration import go_on_with  # noqa: PLC0415 - few move
-
-        go_on_with(turn, command)
-    for run in list(turn.state.runs.values()):
-        _hand_out_again(turn, run)
-    turn.agenda.add_waiting(turn.program.steps)
-    for group in turn.state.groups:
-        turn.judge(group)
-
-
-def _hand_out_again(turn: Turn, run: StepRun) -> None:
-    holders: list[StepRun | Chunk] = [*run.chunks.values()] or [run]
-    for holder in holders:
-        chunk = holder if isinstance(holder, Chunk) else None
-        if holder.child:
-            tasks.restart(turn, run, chunk)  # its child belongs to the origin
-        elif holder.waits:
-            tasks.begin(turn, run, chunk)
-        elif turn.plan_of(run).mode == "worker" and (chunk is not None or run.loop is None):
-            place = chunk.id if chunk is not None else ""
-            turn.effect(Assign(run=run.id, delivery=holder.delivery, chunk=place))
-    if run.loop is not None and run.id in turn.state.runs:
-        turn.begin(run.id)
 
 
 def _report(turn: Turn, command: c.StepReport) -> None:
@@ -571,7 +539,7 @@ def _fire_due(turn: Turn, before: float | None) -> None:
 
 _COMMANDS: dict[type, Callable[[Turn, Any], None]] = {
     c.Start: _start,
-    c.Fork: _fork,
+    c.Fork: set_going.fork,
     c.StepReport: _report,
     c.ChunkReport: _chunk_report,
     c.LeaseExpired: _lease_expired,
@@ -589,4 +557,6 @@ _COMMANDS: dict[type, Callable[[Turn, Any], None]] = {
     c.Override: _override,
     c.Retry: incidents.retry,
     c.Migrate: _migrate,
+    c.GivePermit: set_going.give,
+    c.RefusePermit: permits.refused,
 }

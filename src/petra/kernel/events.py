@@ -12,6 +12,7 @@ from typing import Any
 
 import msgspec
 
+from petra.kernel.permit_events import AnyPermitEvent
 from petra.kernel.schedule_events import AnyScheduleEvent
 from petra.namespaces import DEFAULT
 from petra.playbook.company import Company
@@ -126,6 +127,7 @@ class ExecutionStarted(Event, frozen=True, tag="execution.started"):
     labels: dict[str, str] = {}
     namespace: str = DEFAULT
     tells: str = ""
+    priority: int = 0
 
 
 class StepStarted(Event, frozen=True, tag="step.started"):
@@ -557,4 +559,5 @@ AnyEvent = (
     | PastTaken
     | ExecutionMigrated
     | AnyScheduleEvent
+    | AnyPermitEvent
 )

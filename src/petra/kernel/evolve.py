@@ -15,6 +15,7 @@ from petra.kernel.fold.crowds import tokens_added, tokens_gathered
 from petra.kernel.fold.groups import group_changed, group_timed_out, settle_groups
 from petra.kernel.fold.loops import items_added, iterations_ended, iterations_started
 from petra.kernel.fold.migration import migrated
+from petra.kernel.fold.permits import PERMITS
 from petra.kernel.fold.schedules import SCHEDULES
 from petra.kernel.fold.steps import discarded, returned, step_ended, step_started, withdrawn
 from petra.kernel.fold.tasks import attempt_ended, attempt_started, item_changed, signal_received
@@ -55,6 +56,7 @@ def _execution_started(state: State, event: e.ExecutionStarted) -> None:
     state.labels = event.labels
     state.namespace = event.namespace
     state.tells = event.tells
+    state.priority = event.priority
     timers(state, event.timers)
     add(state, event.entry, (), {}, None, None, "")
 
@@ -197,4 +199,5 @@ _APPLY: dict[type, Callable[[State, Any], None]] = {
     e.ExecutionEnded: _ended,
     e.ExecutionMigrated: migrated,
     **SCHEDULES,
+    **PERMITS,
 }

@@ -9,14 +9,27 @@ from msgspec import Struct, field
 from petra.expr.dates import NOW
 from petra.expr.frame import FOLLOW
 from petra.kernel.compensation import not_compensated
+from petra.kernel.permit_state import limit_in_words
 from petra.kernel.program import Program, StepPlan
-from petra.kernel.rest import WhyAtRest, rest_of, waits_of, what
+from petra.kernel.rest import WhyAtRest, is_held_back, rest_of, waits_of, what
 from petra.kernel.scope import scope, timestamp, view_of
 from petra.kernel.state import Chunk, Group, ReadyToken, State, StepRun
 from petra.kernel.timetable import Timetable, passed_over, waits_for_end
 from petra.references import Follow
 
 _SIGNALS_SHOWN = 5
+
+
+class InLine(Struct, frozen=True):
+    """A place in the line of a limit: the first is number 1. ``holders`` are some of those who are in."""
+
+    limit: str
+    key: str
+    position: int
+    waiting: int
+    used: int
+    most: int | None
+    holders: list[str]
 
 
 class Waiting(Struct, frozen=True):
@@ -31,6 +44,9 @@ class Waiting(Struct, frozen=True):
     unblocked_by: str = ""
     child: str = ""
     """The execution of the sub-playbook that it waits for."""
+    permit: str = ""
+    """What it waits for of a limit that executions share; the store knows its place in the line."""
+    queue: InLine | None = None
 
 
 class Explanation(Struct, frozen=True):
@@ -58,6 +74,8 @@ def explain(program: Program, state: State, follow: Follow | None = None) -> Exp
         return Explanation(
             "paused", "", "The execution is paused; 'resume' lets it go on.", waiting
         )
+    if is_held_back(state) and rest is not None:
+        return _held_back(rest, state)
     if state.phase == "compensating" and rest is None:
         return Explanation("compensating", "", _compensating(program, state), waiting)
     if state.timetable is not None and rest is not None:
@@ -65,6 +83,19 @@ def explain(program: Program, state: State, follow: Follow | None = None) -> Exp
     if rest is None:
         words = f" An incident: {state.trouble}." if state.trouble else ""
         return Explanation("running", "", _running(state) + words, waiting)
+    return Explanation(rest.status, rest.reason, _sentence(rest), waiting)
+
+
+def _held_back(rest: WhyAtRest, state: State) -> Explanation:
+    """Say which limit an execution waits for; nothing else of it matters before that."""
+    permits = state.permits.waiting() if state.permits is not None else ()
+    waiting = [
+        Waiting(
+            "", "", "limit", f"It waits for its turn at {limit_in_words(one)}.",
+            unblocked_by="somebody who is in ending", permit=one.id,
+        )
+        for one in permits
+    ]  # fmt: skip
     return Explanation(rest.status, rest.reason, _sentence(rest), waiting)
 
 
@@ -120,6 +151,12 @@ def _token(
         return _at_join(state, plan, token, told)
     if plan.rules:
         return _at_gate(state, plan, token, follow)
+    permits = state.permits.of_run_of(token.id) if state.permits is not None else []
+    for permit in permits:
+        sentence = f"A token waits at '{token.step}' for {limit_in_words(permit)}."
+        return Waiting(
+            token.id, token.step, "resource", sentence, unblocked_by="a holder of it ending", permit=permit.id
+        )  # fmt: skip
     if plan.resources:
         names = ", ".join(name for name, _, _ in plan.resources)
         sentence = f"A token waits at '{token.step}' until {names} is free."

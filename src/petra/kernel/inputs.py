@@ -13,8 +13,10 @@ from msgspec import UNSET
 
 from petra.kernel import commands as c
 from petra.kernel import events as e
+from petra.kernel import permit_events as p
 from petra.kernel import schedule_events as s
 from petra.kernel.human import ANY_ROLE, SYSTEM
+from petra.kernel.permit_state import QUOTA
 from petra.kernel.schedule_inputs import kept, steered
 from petra.kernel.state import Chunk, State, StepRun
 from petra.wire import Error, IterationReport, Report
@@ -46,6 +48,7 @@ def _of(state: State, now: float, event: e.AnyEvent, rest: Past) -> Iterator[c.A
                 now=now, workload=event.workload, parent=event.parent, inherits=event.inherits, depth=event.depth,
                 allow_unsound=event.allow_unsound, actor=event.actor, by=event.by, company=event.company, labels=event.labels,
                 namespace=event.namespace, tells=event.tells, keeps=kept(rest),
+                priority=event.priority, quota=_has_quota(rest),
             )  # fmt: skip
         case e.StepEnded():
             yield from _ended(state, now, event)
@@ -87,6 +90,8 @@ def _asked(now: float, event: e.AnyEvent) -> Iterator[c.AnyCommand]:
             yield c.Cancel(now=now, reason=event.reason, actor=event.actor, by=event.by)
         case s.ScheduleEvent():
             yield from steered(now, event)
+        case p.PermitEvent():
+            yield from _told(now, event)
         case e.ExecutionMigrated():
             yield c.Migrate(
                 now=now, digest=event.digest, renamed=event.renamed, reason=event.reason, actor=event.actor, by=event.by,
@@ -94,6 +99,20 @@ def _asked(now: float, event: e.AnyEvent) -> Iterator[c.AnyCommand]:
             )  # fmt: skip
         case _:
             return
+
+
+def _told(now: float, event: e.AnyEvent) -> Iterator[c.AnyCommand]:
+    """Yield what the server said about a permit."""
+    if isinstance(event, p.PermitGiven):
+        yield c.GivePermit(now=now, id=event.id)
+    elif isinstance(event, p.PermitRefused):
+        yield c.RefusePermit(now=now, id=event.id, reason=event.reason, kind=event.kind)
+
+
+def _has_quota(rest: Past) -> bool:
+    """Whether the namespace had a limit when an execution began in it."""
+    asked = rest[1][1] if len(rest) > 1 else None
+    return isinstance(asked, p.PermitsAsked) and any(one.limit == QUOTA for one in asked.permits)
 
 
 # Reports

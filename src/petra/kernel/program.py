@@ -279,6 +279,8 @@ class Program:
         self.reducers: dict[str, str] = {
             key: found.reduce for key, found in self.spec.ctx.items() if found.reduce
         }
+        limit = self.spec.concurrency
+        self.limit_key = compiled(limit.key if limit is not None else None)
         self.output = compiled(self.spec.output) if self.spec.output is not None else None
         self.calls_others = calls_others(playbook)
         self.versions: dict[str, Program] = {}

@@ -6,6 +6,8 @@
 | waiting | signal | a wait for a signal |
 | waiting | child | a sub-playbook |
 | waiting | timer | a timer that belongs to a wait or a retry |
+| waiting | limit | nothing fires before a limit that it shares with others lets it in |
+| waiting | resource | a token waits for a resource of the server |
 | waiting | gate | a waiting token whose rule reads ctx: an operator may patch it |
 | stuck | incident | five deliveries of one run were lost, or something cannot be stored |
 | stuck | join | a join that cannot complete, and policy says wait |
@@ -19,6 +21,7 @@ from collections.abc import Iterator, Sequence
 
 from msgspec import Struct
 
+from petra.kernel.permit_state import limit_in_words
 from petra.kernel.program import Program, StepPlan
 from petra.kernel.state import Chunk, Group, ReadyToken, State, StepRun
 from petra.kernel.timetable import sentence
@@ -38,6 +41,11 @@ class WhyAtRest(Struct, frozen=True):
     message: str
     token: str = ""
     child: str = ""
+
+
+def is_held_back(state: State) -> bool:
+    """Whether nothing fires, because a limit that the execution shares with others lets it wait (S15)."""
+    return state.permits is not None and state.permits.held_back and state.phase == "normal"
 
 
 def in_flight(program: Program, state: State) -> bool:
@@ -67,6 +75,8 @@ def rest_of(program: Program, state: State) -> WhyAtRest | None:
     """Return the class of rest, or None while something is in flight."""
     if state.terminal:
         return WhyAtRest(state.terminal, state.terminal, state.reason)
+    if is_held_back(state):
+        return _its_turn(state)
     if in_flight(program, state):
         return None
     if state.trouble:
@@ -77,6 +87,11 @@ def rest_of(program: Program, state: State) -> WhyAtRest | None:
         places = state.waiting.get(reason)
         if places:
             return _waits(state, reason, next(iter(places)))
+    return _its_turn(state) or _rest_of_tokens(program, state)
+
+
+def _rest_of_tokens(program: Program, state: State) -> WhyAtRest:
+    """Return the class of rest of tokens that nothing but a gate or a join can hold."""
     if state.limits:
         return WhyAtRest("waiting", "timer", "a time limit decides next")
     groups = _undecided(program, state)
@@ -85,6 +100,18 @@ def rest_of(program: Program, state: State) -> WhyAtRest | None:
         if held is not None:
             return _gate(plan, held)
     return _stuck(program, state, groups)
+
+
+def _its_turn(state: State) -> WhyAtRest | None:
+    """Say which limit is waited for, of the execution or of a step of it."""
+    first = next(state.permits.waiting(), None) if state.permits is not None else None
+    if first is None:
+        return None
+    limit = limit_in_words(first)
+    if first.blocks:
+        return WhyAtRest("waiting", "limit", f"it waits for its turn at {limit}")
+    words = f"step '{first.step}' waits for {limit}"
+    return WhyAtRest("waiting", "resource", words, first.token)
 
 
 def _waits(state: State, reason: str, place: str) -> WhyAtRest:

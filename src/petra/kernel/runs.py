@@ -35,7 +35,9 @@ from petra.kernel.state import (
     derive,
     derived,
 )
+from petra.kernel.step_permits import acquired
 from petra.kernel.turn import TransformError, Turn
+from petra.playbook.concurrency import SERVER
 from petra.values import canonical
 from petra.wire import Error, Report, Write
 
@@ -66,7 +68,7 @@ def start(
         _start_plain(turn, plan, run_id, consumed, args)
         return
     view = _view(turn, plan, tokens, stack, args, group)
-    held = _acquire(turn, plan, view)
+    held = _acquire(turn, plan, view, run_id, consumed)
     if held is None:
         return
     if group is not None:
@@ -190,29 +192,45 @@ def _view(
     return view._replace(args=args) if args is not None else view
 
 
-def _acquire(turn: Turn, plan: StepPlan, view: View) -> list[tuple[str, str, int]] | None:
-    """Return what the run will hold, or None where something is taken."""
+def _acquire(
+    turn: Turn, plan: StepPlan, view: View, run_id: str, tokens: list[str]
+) -> list[tuple[str, str, int]] | None:
+    """Return what the run will hold of the execution's own resources, or None where something is taken."""
     held: list[tuple[str, str, int]] = []
+    shared: list[tuple[str, str, int]] = []
     for name, key, units in plan.resources:
         place = _place(turn.render(key, view, f"the key of resource '{name}'"))
-        limit = turn.program.spec.resources.get(name, 1)
+        if turn.program.spec.resources.get(name) == SERVER:
+            shared.append((name, place, units))
+            continue
+        limit = _units(turn, name)
         taken = turn.state.held.get((name, place), 0) + sum(
             u for n, k, u in held if (n, k) == (name, place)
         )
         if taken + units > limit:
             return None
         held.append((name, place, units))
+    if shared and not acquired(turn, plan.name, run_id, tokens[0] if tokens else "", shared):
+        return None
     return held
+
+
+def _units(turn: Turn, name: str) -> int:
+    """Return how much of a resource the execution has; of one of the server it has its permits."""
+    units = turn.program.spec.resources.get(name, 1)
+    return 0 if units == SERVER else units
 
 
 def room_for(turn: Turn, plan: StepPlan) -> int | None:
     """Return how many tokens could start now as far as resources go; None where it depends on the token."""
     if plan.gated or plan.join is not None or not all(key.constant for _, key, _ in plan.resources):
         return None
+    if any(turn.program.spec.resources.get(name) == SERVER for name, _, _ in plan.resources):
+        return None
     room = []
     for name, key, units in plan.resources:
         place = _place(key.value)
-        free = turn.program.spec.resources.get(name, 1) - turn.state.held.get((name, place), 0)
+        free = _units(turn, name) - turn.state.held.get((name, place), 0)
         room.append(max(0, free) // units if units else None)
     return min((one for one in room if one is not None), default=None)
 

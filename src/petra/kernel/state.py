@@ -17,16 +17,15 @@ from typing import Any, Literal, NamedTuple
 
 from msgspec import Struct, field
 
+from petra.kernel.permit_state import OwnPermits
 from petra.kernel.timetable import Timetable
 from petra.kernel.waiting import LIMITS, Awaited, Signal, Timer, WorkItem
 from petra.namespaces import DEFAULT
 from petra.playbook.company import Company
 from petra.wire import Error
 
-DELIVERIES_MAX = 5
-LEASE_S = 30.0
-DISARMED_KEPT = 64
-"""So many disarmed timers may stay in the heap beside the armed ones, which they may double."""
+DELIVERIES_MAX, LEASE_S = 5, 30.0
+DISARMED_KEPT = 64  # of timers in the heap that nobody waits for, beside as many as are armed
 
 
 class Branch(NamedTuple):
@@ -339,6 +338,8 @@ class State(Struct, gc=False):
     tells: str = ""
     """The execution that keeps the schedule which started it, and waits for its end (S24)."""
     timetable: Timetable | None = None
+    priority: int = 0
+    permits: OwnPermits | None = None
     origins: list[str] = []
     """The executions whose past this one has, oldest first."""
     gathered: dict[str, Seen] = {}
@@ -374,8 +375,6 @@ class State(Struct, gc=False):
     touched_items: dict[str, None] = {}
     """The work items that the last event touched."""
 
-    # Tokens
-
     def add_token(self, token: ReadyToken) -> None:
         """Put a token into ``S.ready``."""
         assert token.id not in self.ready, "a token enters once"
@@ -398,6 +397,8 @@ class State(Struct, gc=False):
         del at[token_id]
         if not at:
             del self.ready_at[token.step]
+        if self.permits is not None:
+            self.permits.token_left(token_id)
         if token.stack:
             self._leave_groups(token_id, token.stack)
         if self.hashes is not None:
@@ -432,6 +433,8 @@ class State(Struct, gc=False):
             self.held[name, key] -= units
             if not self.held[name, key]:
                 del self.held[name, key]
+        if self.permits is not None:
+            self.permits.run_left(run_id)
         if self.timers_of:
             self.drop_timers(run_id)
         if run.incident:

@@ -19,7 +19,8 @@ from petra.keychain.providers import Provider
 from petra.keychain.seal import KeychainError
 from petra.keychain.stored import stored_as
 from petra.keychain.web import Web
-from petra.playbook.model import CREDENTIAL_KINDS, Credential
+from petra.playbook.credentials import CREDENTIAL_KINDS
+from petra.playbook.model import Credential
 
 KEEP_S: Final = 60.0
 """How long a resolved entry is kept that does not say when it expires."""

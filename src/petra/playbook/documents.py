@@ -1,4 +1,4 @@
-"""Documents that are no playbooks: schedules and triggers. Read like those, with every problem at its place (S24)."""
+"""Documents that are no playbooks: schedules, triggers, resources. Read like those, with every problem at its place (S15, S24)."""
 
 from __future__ import annotations
 
@@ -23,16 +23,17 @@ from petra.playbook.problems import (
     lines_of,
 )
 from petra.playbook.schedule import Schedule
+from petra.playbook.shared import SharedResource
 from petra.playbook.tree import Map, Places, Tree
 from petra.playbook.trigger import Trigger
 from petra.playbook.trigger_checks import check_trigger
 from petra.playbook.yaml12 import parse
 
-AnyDocument = Schedule | Trigger
-D = TypeVar("D", Schedule, Trigger)
+AnyDocument = Schedule | Trigger | SharedResource
+D = TypeVar("D", Schedule, Trigger, SharedResource)
 
 KINDS: Mapping[str, type[AnyDocument]] = MappingProxyType(
-    {"Schedule": Schedule, "Trigger": Trigger}
+    {"Schedule": Schedule, "Trigger": Trigger, "Resource": SharedResource}
 )
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 _RHYTHMS = ("cron", "every_s", "at")
@@ -71,8 +72,9 @@ class DocumentReading(Struct, frozen=True):
         found = self.checked()
         if not isinstance(found, wanted):
             problems = Problems()
-            words = f"this is a {found.kind.lower()}, not a {wanted.__name__.lower()}"
-            problems.error("P008", self.places.at("kind"), words, "'petra apply' takes both")
+            kind = next(kind for kind, made in KINDS.items() if made is wanted)
+            words = f"this is a {found.kind.lower()}, not a {kind.lower()}"
+            problems.error("P008", self.places.at("kind"), words, "'petra apply' takes all of them")
             raise InvalidPlaybookError(tuple(problems), self.text, self.name)
         return found
 
@@ -114,10 +116,9 @@ def _no_document(tree: Tree, problems: Problems) -> None:
     if problems:
         return
     at = tree.key_at("kind") if isinstance(tree, Map) and "kind" in tree else START
-    hint = (
-        "it begins with 'apiVersion: petra/v1', 'kind: Schedule' or 'kind: Trigger', and 'metadata'"
-    )
-    problems.error("P008", at, "this is no schedule and no trigger", hint)
+    kinds = " or ".join(f"'kind: {kind}'" for kind in KINDS)
+    hint = f"it begins with 'apiVersion: petra/v1', {kinds}, and 'metadata'"
+    problems.error("P008", at, "this is no schedule, no trigger and no resource", hint)
 
 
 class _Keys:
@@ -150,8 +151,11 @@ def _check(document: AnyDocument, tree: Map, problems: Problems) -> None:
     _name(document, tree, problems)
     if isinstance(document, Trigger):
         check_trigger(document, tree, problems)
-    else:
+    elif isinstance(document, Schedule):
         _schedule(document, tree, problems)
+    elif document.units is None and document.rate is None:
+        words = "it is not said how much of it there is"
+        problems.error("P102", tree.mark, words, "add 'units', 'rate' or both")
 
 
 def _schedule(document: Schedule, tree: Map, problems: Problems) -> None:

@@ -7,7 +7,6 @@ templates and is checked against the names of that place.
 
 from __future__ import annotations
 
-from types import MappingProxyType
 from typing import Annotated, Any, ClassVar, Literal
 
 import msgspec
@@ -15,6 +14,7 @@ from msgspec import UNSET, Meta, field
 
 from petra.expr.scopes import Use
 from petra.kinds import Schema, says
+from petra.playbook.concurrency import Concurrency, Priority
 from petra.playbook.notify import NotifyRule
 from petra.playbook.origins import Origins
 
@@ -505,8 +505,13 @@ class ExecutorSpec(Part, frozen=True):
     timeout_s: Annotated[Seconds | None, says("Limit of the execution, in seconds.")] = None
     regions: Annotated[dict[str, list[StepName]], says("Named sets of steps, for `cancels`.")] = {}
     resources: Annotated[
-        dict[str, Annotated[int, Meta(ge=1)]], says("Units of each resource.")
+        dict[str, Annotated[int, Meta(ge=1)] | Literal["server"]],
+        says("Units of each resource; `server` for one that the server shares out."),
     ] = {}
+    concurrency: Annotated[Concurrency | None, says("How many executions there are at once.")] = (
+        None
+    )
+    priority: Annotated[Priority, says("Who comes first where executions wait: lower.")] = 0
     selection: Annotated[
         Literal["fifo", "priority", "name", "hash", "random"], says("Order of enabled firings.")
     ] = "fifo"
@@ -581,20 +586,3 @@ class Playbook(Part, frozen=True, kw_only=True):
             if step.step == name:
                 return step
         raise KeyError(name)
-
-
-CREDENTIAL_KINDS = MappingProxyType(
-    {
-        "env": ("var",), "file": ("path",), "credential": ("credential", "ref"),
-        "secret_manager": ("provider", "path", "map", "auth", "region"),
-        "oauth2": (
-            "endpoint", "token_url", "client_id", "client_secret", "scope", "method", "headers",
-            "data", "token_field", "ttl_field", "auth",
-        ),
-        "bearer": ("token", "credential", "ref"),
-        "basic": ("username", "password", "credential", "ref"),
-        "api_key": ("header", "key", "query", "credential", "ref"),
-        "postgres_credential": ("credential", "ref", "url"),
-    }
-)  # fmt: skip
-"""The keychain kinds Petra knows, and the keys each takes beside name and kind."""

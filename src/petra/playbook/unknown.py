@@ -9,6 +9,7 @@ import msgspec
 
 from petra.kinds import KINDS, SERVER_KINDS, Knobs, Source, Target
 from petra.playbook import model, other_words
+from petra.playbook.credentials import CREDENTIAL_KINDS
 from petra.playbook.decode import Decoder, Path, where
 from petra.playbook.grammar import Field, extra_of, fields_of
 from petra.playbook.problems import Mark, Problems, did_you_mean
@@ -177,7 +178,7 @@ class UnknownKeys:
         if struct is model.Task:
             return fields_of(KINDS[kind]) if kind in KINDS else None
         if struct is model.Credential:
-            known = model.CREDENTIAL_KINDS.get(kind)
+            known = CREDENTIAL_KINDS.get(kind)
             return None if known is None or self.foreign else dict.fromkeys(known)
         if struct is model.Metadata:
             return None
@@ -222,13 +223,13 @@ class UnknownKeys:
 
     def _credential_kind(self, node: Map) -> None:
         kind = node.get("kind")
-        if not isinstance(kind, str) or kind in ("", UNSAID) or kind in model.CREDENTIAL_KINDS:
+        if not isinstance(kind, str) or kind in ("", UNSAID) or kind in CREDENTIAL_KINDS:
             return
         at, words = node.value_at("kind"), f"unknown keychain kind '{kind}'"
         if self.foreign:
             self.problems.warn("P208", at, words, "this secret cannot be read without a plug-in")
         else:
-            self.problems.error("P106", at, words, did_you_mean(kind, model.CREDENTIAL_KINDS))
+            self.problems.error("P106", at, words, did_you_mean(kind, CREDENTIAL_KINDS))
 
     def _kind(self, node: Map, path: Path, at: Mark) -> None:
         """Check that the kind is known, and that the fields it needs are there."""

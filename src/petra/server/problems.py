@@ -19,6 +19,7 @@ from petra.accounts.oidc import NotVouchedError, ProviderAwayError
 from petra.accounts.register import TakenError, UnknownAccountError
 from petra.calendar import CalendarError
 from petra.desk import ForbiddenError
+from petra.desk.resources import UnknownResourceError
 from petra.desk.timetables import UnknownScheduleError
 from petra.desk.triggers import UnknownTriggerError
 from petra.engine.admit import InputError
@@ -67,6 +68,7 @@ CODES: Final[dict[str, Code]] = {
     "invalid-input": Code(422, "Something in it cannot be taken in", "'detail' says where, what and the limit"),
     "key-reused": Code(422, "The idempotency key was used for something else", "use a fresh Idempotency-Key"),
     "unreadable": Code(422, "A value cannot be read", "'detail' says which and why"),
+    "limit-reached": Code(429, "A limit is reached", "try again when an execution has ended; GET .../limits shows who is in"),
     "too-many": Code(429, "Too many attempts", "wait for Retry-After seconds; an administrator can set a new password"),
     "internal": Code(500, "The server has a bug", "tell us the request id; its log has the rest"),
     "no-room": Code(507, "There is no room for it", "make room on the server's disk, then try again"),
@@ -124,6 +126,7 @@ _CODE_OF: Final[tuple[tuple[type[Exception], str], ...]] = (  # the first that f
     (UnknownExecutionError, "unknown-execution"),
     (UnknownAccountError, "not-found"),
     (UnknownScheduleError, "not-found"),
+    (UnknownResourceError, "not-found"),
     (UnknownTriggerError, "not-found"),
     (CalendarError, "invalid-input"),
     (TakenError, "taken"),

@@ -21,6 +21,7 @@ from petra.store.accounts import Accounts
 from petra.store.arrivals import Arrivals
 from petra.store.bus import Bus
 from petra.store.notifications import Notifications
+from petra.store.permits import Permits
 from petra.store.rows import (
     Answer,
     AuditNote,
@@ -108,6 +109,10 @@ class Store(Protocol):
     @property
     def notifications(self) -> Notifications:
         """What people and systems are told."""
+
+    @property
+    def permits(self) -> Permits:
+        """Who holds what of the limits, and who waits for it."""
 
     @property
     def arrivals(self) -> Arrivals:

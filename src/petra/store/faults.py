@@ -15,6 +15,7 @@ from typing import Any, cast
 from petra.store.base import Store
 from petra.store.bus import Bus
 from petra.store.errors import BrokenError, FullError, UnavailableError, UncertainError
+from petra.store.permits import Permits
 
 
 class Fault(enum.Enum):
@@ -49,22 +50,30 @@ class FaultyStore:
         self._pause = pause
 
     @property
+    def permits(self) -> Permits:
+        """Who waits for what: reading it goes wrong with what is read beside it, and is left alone here."""
+        return self.inner.permits
+
+    @property
     def bus(self) -> Bus:
         """The hints of the inner store: no call of theirs can fail."""
         return self.inner.bus
 
-    def __getattr__(self, name: str) -> Callable[..., Awaitable[Any]]:
-        """Return the inner store's method with its faults around it."""
+    def __getattr__(self, name: str) -> Any:
+        """Return the inner store's method, or a part of it, with faults around it."""
         method = getattr(self.inner, name)
+        if not callable(method):
+            return _FaultyPart(self, method)
 
         async def call(*args: Any, **kwargs: Any) -> Any:
             if name == "close":
                 return await method(*args, **kwargs)
-            return await self._call(name, lambda: method(*args, **kwargs))
+            return await self.call(name, lambda: method(*args, **kwargs))
 
         return call
 
-    async def _call(self, name: str, work: Callable[[], Awaitable[Any]]) -> Any:
+    async def call(self, name: str, work: Callable[[], Awaitable[Any]]) -> Any:
+        """Do something with the fault that is planned for it."""
         if self.crashed:
             raise BrokenError("the process has died; open the store anew")
         self.calls += 1
@@ -88,6 +97,23 @@ class FaultyStore:
                 result = await work()
                 await self._pause()
                 return result
+
+
+class _FaultyPart:
+    """A part of a store, such as its accounts, with the faults of the whole."""
+
+    def __init__(self, whole: FaultyStore, inner: object) -> None:
+        self._whole = whole
+        self._inner = inner
+
+    def __getattr__(self, name: str) -> Callable[..., Awaitable[Any]]:
+        """Return the part's method with its faults around it."""
+        method = getattr(self._inner, name)
+
+        async def call(*args: Any, **kwargs: Any) -> Any:
+            return await self._whole.call(name, lambda: method(*args, **kwargs))
+
+        return call
 
 
 def faulty(inner: Store, plan: Callable[[str, int], Fault | None]) -> Store:

@@ -21,6 +21,7 @@ from petra.store.rows import (
     Change,
     ExecutionFilter,
     ExecutionRow,
+    LineMoved,
     PlaybookRow,
     Row,
     WorkItemFilter,
@@ -175,6 +176,18 @@ def owns(batch: Batch, execution: str, current: Mapping[int, int]) -> bool:
         return True
     shard = shard_of(execution)
     return shard in batch.epochs and batch.epochs[shard] == current.get(shard)
+
+
+def owned_lines(batch: Batch, current: Mapping[int, int]) -> list[LineMoved]:
+    """Return the lines of limits whose shards are the caller's."""
+    epochs = batch.epochs
+    if epochs is None:
+        return list(batch.moved)
+    return [
+        one
+        for one in batch.moved
+        if (shard := one.line.shard) in epochs and epochs[shard] == current.get(shard)
+    ]
 
 
 # What queries look for

@@ -27,6 +27,7 @@ from petra.store.judge import (
     judge_answers,
     must_write,
     offers,
+    owned_lines,
     owns,
     read_cursor,
     replaces,
@@ -36,6 +37,7 @@ from petra.store.judge import (
 from petra.store.memory_accounts import MemoryAccounts
 from petra.store.memory_arrivals import MemoryArrivals
 from petra.store.memory_notifications import MemoryNotifications
+from petra.store.memory_permits import MemoryPermits
 from petra.store.rows import (
     Answer,
     AuditNote,
@@ -104,6 +106,7 @@ class MemoryStore:
         self.bus = InProcessBus()
         self.accounts = MemoryAccounts()
         self.notifications = MemoryNotifications(self.accounts)
+        self.permits = MemoryPermits()
         self.arrivals = MemoryArrivals()
 
     # Writing
@@ -119,6 +122,9 @@ class MemoryStore:
         if batch.notes and not stale and not self.accounts.has_noted(batch.notes[0]):
             self.accounts.add_notes(*batch.notes)
         self._post(batch.letters, batch.taken)
+        for moved in owned_lines(batch, epochs):
+            self.permits.move(moved)
+            self._post(moved.letters, ())
         return Committed(outcomes=outcomes, answers=answers, refused=refused, stale=stale)
 
     def _shelve(self, playbooks: Iterable[PlaybookRow]) -> tuple[str, ...]:
@@ -175,6 +181,7 @@ class MemoryStore:
             stream.commands.add(answer.command)
         self._post(change.letters, change.taken)
         self.notifications.add(change.notifications)
+        self.permits.change(change.permits, change.returned)
         self.accounts.add_notes(*change.notes)
         self.arrivals.keep(change.arrivals)
 

@@ -31,6 +31,7 @@ from petra.store.postgres_accounts import PostgresAccounts
 from petra.store.postgres_arrivals import PostgresArrivals
 from petra.store.postgres_bus import PostgresBus
 from petra.store.postgres_notifications import PostgresNotifications
+from petra.store.postgres_permits import PostgresPermits
 from petra.store.postgres_write import Connection
 from petra.store.queries import load_migrations, load_queries, missing_migrations
 from petra.store.rows import (
@@ -99,6 +100,7 @@ class PostgresStore:
         self.bus = PostgresBus(dsn)
         self.accounts = PostgresAccounts(self._fetch, self._write)
         self.notifications = PostgresNotifications(self._fetch, self._write)
+        self.permits = PostgresPermits(self._fetch)
         self.arrivals = PostgresArrivals(self._fetch, self._write)
 
     @classmethod

@@ -23,12 +23,15 @@ from petra.store.judge import (
     judge_answers,
     must_write,
     offers,
+    owned_lines,
     owns,
     replaces,
     search_text,
 )
 from petra.store.notifications import notification_columns
+from petra.store.permits import permit_columns
 from petra.store.postgres_accounts import append_notes, has_noted
+from petra.store.postgres_permits import move_lines
 from petra.store.queries import load_queries
 from petra.store.rows import (
     Answer,
@@ -68,6 +71,8 @@ _ORDER = (
     "take_letters",
     "post_letters",
     "insert_notifications",
+    "insert_permits",
+    "delete_permits",
     "insert_arrivals",
 )
 
@@ -103,6 +108,11 @@ class BatchWriter:
         await self._changes(batch.changes, outcomes)
         self._rows["insert_answers"] += [_answer(answer, None) for answer in new]
         self._letters(batch)
+        if batch.moved:
+            moved = owned_lines(batch, epochs)
+            await move_lines(self._connection, moved)
+            for one in moved:
+                self._letters(Batch(letters=one.letters))
         for name, kinds in _STATEMENTS.items():
             if any(self._rows[kind] for kind in kinds):
                 columns = [
@@ -123,9 +133,12 @@ class BatchWriter:
     async def _lock(self, batch: Batch) -> Mapping[int, int]:
         """Lock the shards, then the executions, and learn where they stand; return the epochs."""
         names = [change.execution for change in batch.changes]
-        if not names:
+        if not names and not batch.moved:
             return {}
-        shards = [] if batch.epochs is None else sorted({shard_of(name) for name in names})
+        shards: list[int] = []
+        if batch.epochs is not None:
+            lines = (one.line.shard for one in batch.moved)
+            shards = sorted({*map(shard_of, names), *lines})
         epochs: dict[int, int] = {}
         for row in await self._connection.fetch(_SQL["lock"], shards, names):
             if row[0] is None:
@@ -217,6 +230,9 @@ class BatchWriter:
         self._letters(change)
         if change.notifications:
             rows["insert_notifications"] += map(notification_columns, change.notifications)
+        if change.permits:
+            rows["insert_permits"] += map(permit_columns, change.permits)
+        rows["delete_permits"] += [(name,) for name in change.returned]
         self._notes += change.notes
         if change.arrivals:
             rows["insert_arrivals"] += map(arrival_columns, change.arrivals)

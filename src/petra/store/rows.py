@@ -177,6 +177,79 @@ class NotificationFilter(Row, frozen=True):
     namespace: str | None = None
 
 
+class LineName(Row, frozen=True, order=True):
+    """Where permits of one limit and one key are given out, in turn."""
+
+    namespace: str
+    limit: str
+    key: str
+
+    @property
+    def shard(self) -> int:
+        """The shard whose owner gives permits out here."""
+        return shard_of(f"{self.namespace}\0{self.limit}\0{self.key}")
+
+
+class PermitRow(Row, frozen=True):
+    """What an execution asked of a limit: ``waiting``, ``held``, ``leaving`` (held, and told to stop) or ``refused``.
+
+    Lower ``rank`` comes first, then the lower id. ``most`` is how many units the limit has, where whoever asks says it;
+    0 where the server's configuration does. ``step`` is the one that waits, of a whole execution none.
+    """
+
+    id: str
+    execution: str
+    limit: str
+    rank: float
+    asked: float
+    key: str = ""
+    units: int = 1
+    most: int = 0
+    on_limit: str = "queue"
+    state: str = "waiting"
+    parent: str = ""
+    step: str = ""
+    namespace: str = DEFAULT
+
+    @property
+    def line(self) -> LineName:
+        """Which line it stands in."""
+        return LineName(namespace=self.namespace, limit=self.limit, key=self.key)
+
+
+class LineMoved(Row, frozen=True):
+    """What whoever gives permits out decided about one line: states by permit, whom to tell, what was given of late.
+
+    It is stored if the caller owns the shard of the line, and else leaves no trace.
+    """
+
+    line: LineName
+    states: tuple[tuple[str, str], ...] = ()
+    letters: tuple[Letter, ...] = ()
+    recent: bytes | None = None
+
+
+class LineRow(Row, frozen=True):
+    """A line as it stands: units in use, how many wait, the first of those who hold and of those who wait.
+
+    ``recent`` is what was given of late, where that matters, as ``LineMoved`` left it.
+    """
+
+    used: int
+    waiting: int
+    holders: tuple[PermitRow, ...] = ()
+    queue: tuple[PermitRow, ...] = ()
+    recent: bytes = b""
+
+
+class LineCount(Row, frozen=True):
+    """How much of a line is in use, and how many wait in it."""
+
+    line: LineName
+    used: int
+    waiting: int
+
+
 class ArrivalRow(Row, frozen=True):
     """An event that arrived at a trigger: ``waiting``, ``started``, ``passed`` by its condition, or ``dead`` (S24).
 
@@ -244,7 +317,7 @@ class Change(Row, frozen=True):
     longer out. ``objects`` are the keys of large results that the new records refer to. ``letters`` are
     sent with it; ``taken`` are the ids of letters that it carries out, and that are gone with it. ``notifications``
     go out once it is durable; one that is there already stays as it is, and so does one of the ``arrivals``. ``notes``
-    are noted with it.
+    are noted with it. ``permits`` are asked for with it, ``returned`` are given back.
     """
 
     execution: str
@@ -261,6 +334,8 @@ class Change(Row, frozen=True):
     letters: tuple[Letter, ...] = ()
     taken: tuple[str, ...] = ()
     notifications: tuple[NotificationRow, ...] = ()
+    permits: tuple[PermitRow, ...] = ()
+    returned: tuple[str, ...] = ()
     notes: tuple[AuditNote, ...] = ()
     arrivals: tuple[ArrivalRow, ...] = ()
 
@@ -276,7 +351,8 @@ class Batch(Row, frozen=True):
     ``epochs`` says under which epoch the caller owns each shard; None claims no ownership and is for
     stores that have one owner only. ``answers`` are those of commands that concern no execution;
     ``letters`` and ``taken`` those that no change carries. ``notices`` are not stored: whoever
-    committed it tells them (``petra.store.bus``). ``notes`` are noted unless a playbook of it is stale.
+    committed it tells them (``petra.store.bus``). ``notes`` are noted unless a playbook of it is stale. ``moved``
+    are the lines of limits in which permits are given out.
     """
 
     changes: tuple[Change, ...] = ()
@@ -286,6 +362,7 @@ class Batch(Row, frozen=True):
     letters: tuple[Letter, ...] = ()
     taken: tuple[str, ...] = ()
     notices: tuple[str, ...] = ()
+    moved: tuple[LineMoved, ...] = ()
     notes: tuple[AuditNote, ...] = ()
 
 

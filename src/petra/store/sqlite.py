@@ -64,6 +64,7 @@ from petra.store.side_thread import SideThread
 from petra.store.sqlite_accounts import SqliteAccounts
 from petra.store.sqlite_arrivals import SqliteArrivals
 from petra.store.sqlite_notifications import SqliteNotifications
+from petra.store.sqlite_permits import SqlitePermits
 from petra.store.sqlite_search import SearchIndex
 
 READERS = 2
@@ -104,6 +105,7 @@ class SqliteStore:
         self.bus = InProcessBus()
         self.accounts = SqliteAccounts(self._read, self._write)
         self.notifications = SqliteNotifications(self._read, self._write)
+        self.permits = SqlitePermits(self._read)
         self.arrivals = SqliteArrivals(self._read, self._write)
         self._search = SearchIndex(self._read, self._write)
 

@@ -26,11 +26,13 @@ from petra.store.judge import (
     judge_answers,
     must_write,
     offers,
+    owned_lines,
     owns,
     replaces,
     search_text,
 )
 from petra.store.notifications import notification_columns
+from petra.store.permits import permit_columns
 from petra.store.queries import load_queries
 from petra.store.rows import (
     Answer,
@@ -38,12 +40,14 @@ from petra.store.rows import (
     Batch,
     Change,
     ExecutionRow,
+    LineMoved,
     PendingRow,
     PlaybookRow,
     WorkItemRow,
     shard_of,
 )
 from petra.store.sqlite_accounts import append_notes, has_noted
+from petra.store.sqlite_permits import move_lines
 
 SEQ_BITS = 32
 SEQ_MASK = (1 << SEQ_BITS) - 1
@@ -75,6 +79,8 @@ _ORDER = (
     "take_letter",
     "post_letter",
     "insert_notification",
+    "insert_permit",
+    "delete_permit",
     "insert_arrival",
 )
 
@@ -130,6 +136,8 @@ class BatchWriter:
             self._rows["insert_answer"] += [_answer(answer, None) for answer in new]
         if batch.letters or batch.taken:
             self._letters(batch)
+        if batch.moved:
+            self._lines(owned_lines(batch, epochs))
         rows, sql, executemany = self._rows, self._sql, self._connection.executemany
         for name in filter(rows.__contains__, _ORDER):
             executemany(sql[name], rows[name])
@@ -223,10 +231,13 @@ class BatchWriter:
         if change.letters or change.taken:
             self._letters(change)
         if change.notifications:
-            self._rows["insert_notification"] += map(notification_columns, change.notifications)
+            rows["insert_notification"] += map(notification_columns, change.notifications)
+        if change.permits or change.returned:
+            rows["insert_permit"] += map(permit_columns, change.permits)
+            rows["delete_permit"] += [(name,) for name in change.returned]
         self._notes += change.notes
         if change.arrivals:
-            self._rows["insert_arrival"] += map(arrival_columns, change.arrivals)
+            rows["insert_arrival"] += map(arrival_columns, change.arrivals)
 
     def _letters(self, given: Batch | Change) -> None:
         self._rows["take_letter"] += [(name,) for name in given.taken]
@@ -234,6 +245,11 @@ class BatchWriter:
             (letter.id, letter.execution, shard_of(letter.execution), letter.body, letter.at)
             for letter in given.letters
         ]
+
+    def _lines(self, moved: list[LineMoved]) -> None:
+        move_lines(self._connection, moved)
+        for one in moved:
+            self._letters(Batch(letters=one.letters))
 
     def _update(self, change: Change, stream: int, moved: Head) -> None:
         if change.row is not None:

@@ -115,6 +115,7 @@ class Simulation:
         self._decisions = 0
         self._work: dict[str, list[_Work]] = {}
         self._ticks: dict[str, float] = {}
+        self._given: set[str] = set()
         self.root = self._make(playbook, execution, "")
 
     def _make(
@@ -189,7 +190,21 @@ class Simulation:
         for effect in decision.effects:
             self._carry_out(execution, effect)
         self._schedule_tick(execution)
+        self._let_in(execution)
         return decision
+
+    def _let_in(self, execution: Execution) -> None:
+        """Give the permits that an execution asks for: in here nobody else holds any (S15)."""
+        permits = execution.state.permits
+        if permits is None or execution.state.terminal:
+            return
+        for permit in [one for one in permits.waiting() if one.id not in self._given]:
+            self._given.add(permit.id)
+            give = c.GivePermit(now=self.now, id=permit.id)
+            self.at(self.now, WORLD, partial(self._give, execution, give))
+
+    def _give(self, execution: Execution, given: c.GivePermit) -> None:
+        self.send(execution, c.at(given, self.now))
 
     @property
     def output(self) -> Any:

@@ -42,6 +42,7 @@ from petra.testing import (
     store_letter_claims,
     store_namespace_claims,
     store_notification_claims,
+    store_permit_claims,
     store_query_claims,
 )
 from petra.testing.store_rows import (
@@ -73,6 +74,7 @@ __all__ = [
     "store_letter_claims",
     "store_namespace_claims",
     "store_notification_claims",
+    "store_permit_claims",
     "store_query_claims",
 ]
 

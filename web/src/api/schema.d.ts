@@ -924,6 +924,74 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/limits": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Listed
+         * @description List what executions share: the resources that are configured, and the lines of all limits.
+         */
+        get: operations["ApiV1LimitsListed"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/limits/line": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Line
+         * @description Return a line of a limit under a key: who is in, and who waits, in order.
+         */
+        get: operations["ApiV1LimitsLineLine"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/limits/resources/{name}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * One
+         * @description Return a resource: how much there is, who holds some of it and who waits, in order.
+         */
+        get: operations["ApiV1LimitsResourcesNameOne"];
+        /**
+         * Replaced
+         * @description Say how much there is of something: 201 for a new text, 200 where nothing changed. It counts at once.
+         */
+        put: operations["ApiV1LimitsResourcesNameReplaced"];
+        post?: never;
+        /**
+         * Removed
+         * @description Let a resource be known no more; who holds some of it goes on, and nobody else gets any.
+         */
+        delete: operations["ApiV1LimitsResourcesNameRemoved"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/me": {
         parameters: {
             query?: never;
@@ -2363,6 +2431,17 @@ export interface components {
             version: string;
         };
         /**
+         * AppliedResource
+         * @description What became of a resource that was applied.
+         */
+        AppliedResource: {
+            digest: string;
+            kind: string;
+            path: string;
+            unchanged: boolean;
+            version: string;
+        };
+        /**
          * AppliedSchedule
          * @description What became of a schedule that was applied.
          */
@@ -2512,6 +2591,8 @@ export interface components {
                 [key: string]: string;
             };
             playbook: string;
+            /** @default null */
+            priority: number | null;
             /** @default true */
             rest: boolean;
             /** @enum {unknown} */
@@ -3345,6 +3426,38 @@ export interface components {
             ids: string[];
         };
         /**
+         * LimitList
+         * @description The resources of a namespace, and the lines of all limits in which somebody is in or waits.
+         */
+        LimitList: {
+            items: components["schemas"]["LimitedResource"][];
+            lines: components["schemas"]["LineItem"][];
+            /** @default null */
+            next: string | null;
+        };
+        /**
+         * LimitedResource
+         * @description A resource: how much there is, how much is in use, and how many wait.
+         */
+        LimitedResource: {
+            digest: string;
+            name: string;
+            rate: components["schemas"]["ShownRate"] | null;
+            units: number | null;
+            used: number;
+            waiting: number;
+        };
+        /**
+         * LineItem
+         * @description How much of a limit is in use under one key, and how many wait for it.
+         */
+        LineItem: {
+            key: string;
+            limit: string;
+            used: number;
+            waiting: number;
+        };
+        /**
          * Lineage
          * @description The family of an execution.
          */
@@ -3705,6 +3818,23 @@ export interface components {
             next: string | null;
         };
         /**
+         * OnResources
+         * @description Do something with the server's resources: list, get, apply a text, remove (S15).
+         */
+        OnResources: {
+            act: string;
+            execution: string;
+            id: string;
+            /** @default  */
+            name: string;
+            /** @default true */
+            rest: boolean;
+            /** @default  */
+            text: string;
+            /** @enum {unknown} */
+            type: "resources";
+        };
+        /**
          * OnSchedules
          * @description Do something with schedules: apply a text, list, get, preview, pause, resume, run, backfill, remove (S24).
          *
@@ -3928,12 +4058,36 @@ export interface components {
             reason: string;
         };
         /**
+         * PermitItem
+         * @description Who is in, or waits; ``step`` where a step does and not the whole execution.
+         */
+        PermitItem: {
+            asked: string;
+            execution: string;
+            state: string;
+            step: string | null;
+            units: number;
+        };
+        /**
          * Pieces
          * @description Lists that become one, for an execution.
          */
         Pieces: {
             execution: string;
             pieces: components["schemas"]["Reference"][];
+        };
+        /**
+         * PlaceInLine
+         * @description Where somebody stands who waits for a limit: the first is number 1; ``holders`` are some of those who are in.
+         */
+        PlaceInLine: {
+            holders: string[];
+            key: string;
+            limit: string;
+            most: number | null;
+            position: number;
+            used: number;
+            waiting: number;
         };
         /**
          * PlacedProblem
@@ -4052,7 +4206,7 @@ export interface components {
          */
         ProblemDocument: {
             /** @enum {string} */
-            code: "bad-request" | "busy" | "cross-site" | "forbidden" | "host" | "internal" | "invalid-input" | "invalid-playbook" | "key-reused" | "method-not-allowed" | "no-credentials" | "no-lease" | "no-room" | "not-ended" | "not-found" | "refused" | "slow-body" | "stale" | "taken" | "too-large" | "too-many" | "unavailable" | "unknown-execution" | "unknown-parameter" | "unreadable" | "unverified";
+            code: "bad-request" | "busy" | "cross-site" | "forbidden" | "host" | "internal" | "invalid-input" | "invalid-playbook" | "key-reused" | "limit-reached" | "method-not-allowed" | "no-credentials" | "no-lease" | "no-room" | "not-ended" | "not-found" | "refused" | "slow-body" | "stale" | "taken" | "too-large" | "too-many" | "unavailable" | "unknown-execution" | "unknown-parameter" | "unreadable" | "unverified";
             detail: string;
             /** @default [] */
             errors: components["schemas"]["ProblemPlace"][];
@@ -4236,6 +4390,26 @@ export interface components {
             items: components["schemas"]["ResourceItem"][];
             /** @default null */
             next: string | null;
+        };
+        /**
+         * ResourceLines
+         * @description A resource, with its lines.
+         */
+        ResourceLines: {
+            digest: string;
+            lines: components["schemas"]["WholeLine"][];
+            name: string;
+            rate: components["schemas"]["ShownRate"] | null;
+            units: number | null;
+            used: number;
+            waiting: number;
+        };
+        /**
+         * ResourceRemoved
+         * @description Which resource is known no more.
+         */
+        ResourceRemoved: {
+            removed: string;
         };
         /**
          * ResourceWaiter
@@ -4534,6 +4708,14 @@ export interface components {
             step: string;
         };
         /**
+         * ShownRate
+         * @description How often something may be begun.
+         */
+        ShownRate: {
+            count: number;
+            per_s: number;
+        };
+        /**
          * SignalBody
          * @description A signal: what it carries, and the key of whoever it is for.
          */
@@ -4597,6 +4779,8 @@ export interface components {
              */
             on_conflict: "existing" | "reject";
             playbook: string | components["schemas"]["Text"];
+            /** @default null */
+            priority: number | null;
             /** @default null */
             version: string | null;
             /** @default {} */
@@ -4953,6 +5137,10 @@ export interface components {
             acts: components["schemas"]["OfferedAct"][];
             child: string;
             operands: components["schemas"]["ShownOperand"][];
+            /** @default  */
+            permit: string;
+            /** @default null */
+            queue: components["schemas"]["PlaceInLine"] | null;
             reason: string;
             rule: string;
             sentence: string;
@@ -4991,6 +5179,18 @@ export interface components {
             stopped: string | null;
             /** @default null */
             waiting_on: string | null;
+        };
+        /**
+         * WholeLine
+         * @description A line: the first of those who are in, and of those who wait, in order.
+         */
+        WholeLine: {
+            holders: components["schemas"]["PermitItem"][];
+            key: string;
+            limit: string;
+            queue: components["schemas"]["PermitItem"][];
+            used: number;
+            waiting: number;
         };
         /**
          * WholeRecord
@@ -5228,7 +5428,7 @@ export interface components {
                 "application/problem+json": components["schemas"]["ProblemDocument"];
             };
         };
-        /** @description `too-many`: Too many attempts */
+        /** @description `limit-reached`: A limit is reached; `too-many`: Too many attempts */
         Problem429: {
             headers: {
                 [name: string]: unknown;
@@ -7230,6 +7430,215 @@ export interface operations {
             507: components["responses"]["Problem507"];
         };
     };
+    ApiV1LimitsListed: {
+        parameters: {
+            query?: {
+                namespace?: string | null;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Request fulfilled, document follows */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["LimitList"];
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            405: components["responses"]["Problem405"];
+            408: components["responses"]["Problem408"];
+            409: components["responses"]["Problem409"];
+            412: components["responses"]["Problem412"];
+            413: components["responses"]["Problem413"];
+            421: components["responses"]["Problem421"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+            507: components["responses"]["Problem507"];
+        };
+    };
+    ApiV1LimitsLineLine: {
+        parameters: {
+            query: {
+                namespace?: string | null;
+                limit: string;
+                key?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Request fulfilled, document follows */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WholeLine"];
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            405: components["responses"]["Problem405"];
+            408: components["responses"]["Problem408"];
+            409: components["responses"]["Problem409"];
+            412: components["responses"]["Problem412"];
+            413: components["responses"]["Problem413"];
+            421: components["responses"]["Problem421"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+            507: components["responses"]["Problem507"];
+        };
+    };
+    ApiV1LimitsResourcesNameOne: {
+        parameters: {
+            query?: {
+                namespace?: string | null;
+            };
+            header?: never;
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Request fulfilled, document follows */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ResourceLines"];
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            405: components["responses"]["Problem405"];
+            408: components["responses"]["Problem408"];
+            409: components["responses"]["Problem409"];
+            412: components["responses"]["Problem412"];
+            413: components["responses"]["Problem413"];
+            421: components["responses"]["Problem421"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+            507: components["responses"]["Problem507"];
+        };
+    };
+    ApiV1LimitsResourcesNameReplaced: {
+        parameters: {
+            query?: {
+                namespace?: string | null;
+            };
+            header?: {
+                "If-Match"?: string | null;
+            };
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["PlaybookSource"];
+                "application/yaml": string;
+            };
+        };
+        responses: {
+            /** @description Request fulfilled, document follows */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AppliedResource"];
+                };
+            };
+            /** @description It was there already. */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AppliedResource"];
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            405: components["responses"]["Problem405"];
+            408: components["responses"]["Problem408"];
+            409: components["responses"]["Problem409"];
+            412: components["responses"]["Problem412"];
+            413: components["responses"]["Problem413"];
+            421: components["responses"]["Problem421"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+            507: components["responses"]["Problem507"];
+        };
+    };
+    ApiV1LimitsResourcesNameRemoved: {
+        parameters: {
+            query?: {
+                namespace?: string | null;
+            };
+            header?: never;
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Request fulfilled, document follows */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ResourceRemoved"];
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            405: components["responses"]["Problem405"];
+            408: components["responses"]["Problem408"];
+            409: components["responses"]["Problem409"];
+            412: components["responses"]["Problem412"];
+            413: components["responses"]["Problem413"];
+            421: components["responses"]["Problem421"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+            507: components["responses"]["Problem507"];
+        };
+    };
     ApiV1MeMe: {
         parameters: {
             query?: {
@@ -8210,7 +8619,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["Ask"] | components["schemas"]["Begin"] | components["schemas"]["ForkRequest"] | components["schemas"]["Move"] | components["schemas"]["Apply"] | components["schemas"]["Remove"] | components["schemas"]["Look"] | components["schemas"]["OnSchedules"] | components["schemas"]["OnTriggers"];
+                "application/json": components["schemas"]["Ask"] | components["schemas"]["Begin"] | components["schemas"]["ForkRequest"] | components["schemas"]["Move"] | components["schemas"]["Apply"] | components["schemas"]["Remove"] | components["schemas"]["Look"] | components["schemas"]["OnSchedules"] | components["schemas"]["OnTriggers"] | components["schemas"]["OnResources"];
             };
         };
         responses: {

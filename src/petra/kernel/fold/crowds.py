@@ -26,6 +26,8 @@ def tokens_gathered(state: State, event: e.TokensGathered) -> None:
     """Some of the tokens that a join takes left; their histories wait for its firing."""
     tokens = [state.ready[token_id] for token_id in event.consumed]
     known = state.gathered.get(event.run, {})
+    if state.permits is not None:
+        state.permits.begun(event.consumed, event.run)
     state.gathered[event.run] = latest_of([known, *(token.seen for token in tokens)])
     take = (
         take_token if event.group is None else State.take_token

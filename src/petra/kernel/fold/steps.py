@@ -25,6 +25,8 @@ from petra.kernel.state import (
 
 def step_started(state: State, event: e.StepStarted) -> None:
     """Tokens became a run."""
+    if state.permits is not None:
+        state.permits.begun(event.consumed, event.run)
     if len(event.consumed) == 1 and event.group is None and not state.gathered:
         run = _run_of(state, event, take_token(state, event.consumed[0]))
     else:

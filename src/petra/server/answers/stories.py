@@ -6,6 +6,7 @@ from typing import Any, Literal
 
 import msgspec
 
+from petra.server.answers.limits import PlaceInLine
 from petra.server.shapes import ExecutionItem, Shape
 
 
@@ -36,6 +37,8 @@ class WaitingToken(Shape, frozen=True):
     operands: list[ShownOperand]
     unblocked_by: str
     child: str
+    permit: str = ""
+    queue: PlaceInLine | None = None
     acts: list[OfferedAct] = msgspec.field(default_factory=list)
 
 

@@ -54,6 +54,14 @@ class AppliedTrigger(Shape, frozen=True):
     unchanged: bool
 
 
+class TriggerExplained(Shape, frozen=True):
+    """What a trigger waits for, and everything that keeps events from starting something."""
+
+    name: str
+    sentence: str
+    why: list[str]
+
+
 class TriggerSteered(Shape, frozen=True):
     """What was done with a trigger."""
 

@@ -17,6 +17,7 @@ from litestar.params import FromPath
 
 from petra.desk.principal import May, Principal
 from petra.desk.resting import ENDED
+from petra.engine.cache import UnknownExecutionError
 from petra.engine.trigger_intake import Taken
 from petra.engine.trigger_registry import KeptTrigger
 from petra.errors import ExpressionError
@@ -183,7 +184,10 @@ async def _answered(
             raise ProblemError("refused", "nothing could be started by it; it is kept")
         status = 200 if taken.state in ("duplicate", "passed") else 202
         return Response(_shown(taken), status_code=status, headers=_HEADERS)
-    execution = await _ended(service, kept, taken, respond.wait)
+    try:
+        execution = await _ended(service, kept, taken, respond.wait)
+    except UnknownExecutionError:  # it has ended so long ago that it is removed
+        return Response(_shown(taken), status_code=200, headers=_HEADERS)
     if respond.wait and execution["status"] not in ENDED:
         place = {"Location": f"{service.base}/executions/{taken.execution}"}
         return Response(_shown(taken), status_code=202, headers={**_HEADERS, **place})

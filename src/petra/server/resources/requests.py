@@ -15,7 +15,18 @@ from litestar import Request, Router, get, post
 from litestar.params import FromPath
 from litestar.response import Stream
 
-from petra.desk import Apply, Ask, Begin, ForkRequest, Look, Move, OnSchedules, OnTriggers, Remove
+from petra.desk import (
+    Apply,
+    Ask,
+    Begin,
+    ForkRequest,
+    Look,
+    Move,
+    OnResources,
+    OnSchedules,
+    OnTriggers,
+    Remove,
+)  # fmt: skip
 from petra.desk.carrying import carry_out
 from petra.desk.ids import must_be_own
 from petra.desk.principal import May, Principal
@@ -69,7 +80,7 @@ async def _admitted(service: TheService, here: Principal, given: AnyRequest) -> 
             must_be_own(here.namespace, given.execution)
         case Apply():
             here.must(May.APPLY)
-        case OnSchedules() | OnTriggers():
+        case OnSchedules() | OnTriggers() | OnResources():
             pass  # the desk says who may do which of its acts
         case ForkRequest():
             there = await desk.admitted(here, frozenset({May.START}), given.origin)

@@ -11,6 +11,7 @@ from litestar.params import JSONBody
 from petra.desk.ids import chosen_id
 from petra.desk.principal import May, Principal
 from petra.desk.trying import DryRun
+from petra.engine.conditions import LIMIT_REACHED
 from petra.errors import UsageError
 from petra.kernel.decide import workload_fault
 from petra.playbook import Playbook
@@ -54,6 +55,7 @@ class Start(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     labels: dict[str, str] = {}
     namespace: str | None = None
     allow_unsound: bool = False
+    priority: int | None = None
 
 
 @post(
@@ -104,7 +106,7 @@ async def _begun(
     try:
         answered = await service.desk.begin(
             who, playbook, data.workload, execution=execution, command=command, labels=data.labels,
-            allow_unsound=data.allow_unsound, business_key=key.key,
+            allow_unsound=data.allow_unsound, business_key=key.key, priority=data.priority,
         )  # fmt: skip
         is_begun = not answered.refused
     except UsageError:
@@ -115,6 +117,8 @@ async def _begun(
     finally:
         if key.key and not is_begun:
             await keys.release(key, execution)
+    if answered.refused.startswith(LIMIT_REACHED):
+        raise ProblemError("limit-reached", answered.refused)
     if answered.refused:
         raise ProblemError("refused", answered.refused)
     return answered.execution

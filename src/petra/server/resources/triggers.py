@@ -16,6 +16,7 @@ from petra.server.answers.triggers import (
     AppliedTrigger,
     DeadLetterPage,
     Replayed,
+    TriggerExplained,
     TriggerItem,
     TriggerPage,
     TriggerRemoved,
@@ -58,6 +59,12 @@ async def one(service: TheService, here: Here, name: FromPath[str]) -> Response[
     """Return a trigger: its text, how many dead letters it has, and what it started last."""
     found = await DeskTriggers(service.engine).get(here, name)
     return Response(found, headers={"ETag": f'"{found["digest"]}"'})
+
+
+@get("/triggers/{name:str}/explain", opt=needs(May.SEE) | answers(TriggerExplained))
+async def explained(service: TheService, here: Here, name: FromPath[str]) -> dict[str, Any]:
+    """Say what a trigger waits for, and what keeps events from starting something: a pause, a missing secret, dead letters."""
+    return await DeskTriggers(service.engine).explain(here, name)
 
 
 @put(
@@ -138,5 +145,5 @@ async def replay(
 
 def router(base: str) -> Router:
     """Return the routes of triggers."""
-    handlers = [listed, one, replaced, removed, pause, resume, test, dead, replay]
+    handlers = [listed, one, explained, replaced, removed, pause, resume, test, dead, replay]
     return Router(path=base, route_handlers=handlers, tags=["triggers"])

@@ -507,6 +507,56 @@ SELECT state, count(*) FROM notifications GROUP BY state
 -- name: forget_notifications
 DELETE FROM notifications WHERE state <> 'waiting' AND updated < $1 RETURNING id
 
+-- name: insert_permits
+INSERT INTO permits (id, execution, name, rank, asked, key, units, most, on_limit, state, parent, step, namespace, shard)
+SELECT * FROM unnest($1::text[], $2::text[], $3::text[], $4::double precision[], $5::double precision[], $6::text[],
+  $7::integer[], $8::integer[], $9::text[], $10::text[], $11::text[], $12::text[], $13::text[], $14::smallint[])
+ON CONFLICT (id) DO NOTHING
+
+-- name: delete_permits
+DELETE FROM permits WHERE id IN (SELECT id FROM permits WHERE id = ANY($1::text[]) ORDER BY id FOR UPDATE)
+
+-- name: move_permits
+WITH found AS MATERIALIZED (SELECT id FROM permits WHERE id = ANY($1::text[]) ORDER BY id FOR UPDATE)
+UPDATE permits p SET state = n.state FROM found, unnest($1::text[], $2::text[]) AS n (id, state)
+WHERE p.id = found.id AND n.id = found.id
+
+-- name: set_recent
+INSERT INTO lines (namespace, name, key, recent) VALUES ($1, $2, $3, $4)
+ON CONFLICT (namespace, name, key) DO UPDATE SET recent = excluded.recent
+
+-- name: waited_for
+SELECT DISTINCT namespace, name, key FROM permits
+WHERE state = 'waiting' AND ($1::smallint[] IS NULL OR shard = ANY($1)) ORDER BY namespace, name, key
+
+-- name: line_counts
+SELECT
+  (SELECT coalesce(sum(units), 0)::bigint FROM permits
+   WHERE namespace = $1 AND name = $2 AND key = $3 AND state IN ('held', 'leaving')),
+  (SELECT count(*) FROM permits WHERE namespace = $1 AND name = $2 AND key = $3 AND state = 'waiting'),
+  coalesce((SELECT recent FROM lines WHERE namespace = $1 AND name = $2 AND key = $3), ''::bytea)
+
+-- name: line_holders
+SELECT id, execution, name, rank, asked, key, units, most, on_limit, state, parent, step, namespace FROM permits
+WHERE namespace = $1 AND name = $2 AND key = $3 AND state IN ('held', 'leaving') ORDER BY rank, id LIMIT $4
+
+-- name: line_queue
+SELECT id, execution, name, rank, asked, key, units, most, on_limit, state, parent, step, namespace FROM permits
+WHERE namespace = $1 AND name = $2 AND key = $3 AND state = 'waiting' ORDER BY rank, id LIMIT $4
+
+-- name: permits_of
+SELECT id, execution, name, rank, asked, key, units, most, on_limit, state, parent, step, namespace FROM permits WHERE execution = $1 ORDER BY id
+
+-- name: permits_ahead
+SELECT count(*) FROM permits
+WHERE namespace = $1 AND name = $2 AND key = $3 AND state = 'waiting' AND (rank, id) < ($4::double precision, $5::text)
+
+-- name: lines
+SELECT name, key, sum(CASE WHEN state IN ('held', 'leaving') THEN units ELSE 0 END) AS used,
+  sum(CASE WHEN state = 'waiting' THEN 1 ELSE 0 END) AS waiting
+FROM permits WHERE namespace = $1 AND ($2::text IS NULL OR name = $2)
+GROUP BY name, key ORDER BY waiting DESC, name, key LIMIT $3
+
 -- name: insert_arrivals
 INSERT INTO arrivals (id, namespace, trigger, key, due, created, updated, body, state, execution, attempts, error, until, shard)
 SELECT * FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::double precision[], $6::double precision[],

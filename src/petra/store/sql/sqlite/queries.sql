@@ -520,6 +520,52 @@ SELECT state, count(*) FROM notifications GROUP BY state
 -- name: forget_notifications
 DELETE FROM notifications WHERE state <> 'waiting' AND updated < ?
 
+-- name: insert_permit
+INSERT INTO permits (id, execution, name, rank, asked, key, units, most, on_limit, state, parent, step, namespace, shard)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING
+
+-- name: delete_permit
+DELETE FROM permits WHERE id = ?
+
+-- name: move_permit
+UPDATE permits SET state = ? WHERE id = ?
+
+-- name: set_recent
+INSERT INTO lines (namespace, name, key, recent) VALUES (?, ?, ?, ?)
+ON CONFLICT (namespace, name, key) DO UPDATE SET recent = excluded.recent
+
+-- name: waited_for
+SELECT DISTINCT namespace, name, key FROM permits
+WHERE state = 'waiting' AND (?1 IS NULL OR shard IN (SELECT value FROM json_each(?1))) ORDER BY namespace, name, key
+
+-- name: line_counts
+SELECT
+  (SELECT coalesce(sum(units), 0) FROM permits
+   WHERE namespace = ?1 AND name = ?2 AND key = ?3 AND state IN ('held', 'leaving')),
+  (SELECT count(*) FROM permits WHERE namespace = ?1 AND name = ?2 AND key = ?3 AND state = 'waiting'),
+  coalesce((SELECT recent FROM lines WHERE namespace = ?1 AND name = ?2 AND key = ?3), x'')
+
+-- name: line_holders
+SELECT id, execution, name, rank, asked, key, units, most, on_limit, state, parent, step, namespace FROM permits
+WHERE namespace = ?1 AND name = ?2 AND key = ?3 AND state IN ('held', 'leaving') ORDER BY rank, id LIMIT ?4
+
+-- name: line_queue
+SELECT id, execution, name, rank, asked, key, units, most, on_limit, state, parent, step, namespace FROM permits
+WHERE namespace = ?1 AND name = ?2 AND key = ?3 AND state = 'waiting' ORDER BY rank, id LIMIT ?4
+
+-- name: permits_of
+SELECT id, execution, name, rank, asked, key, units, most, on_limit, state, parent, step, namespace FROM permits WHERE execution = ?1 ORDER BY id
+
+-- name: permits_ahead
+SELECT count(*) FROM permits
+WHERE namespace = ?1 AND name = ?2 AND key = ?3 AND state = 'waiting' AND (rank, id) < (?4, ?5)
+
+-- name: lines
+SELECT name, key, sum(CASE WHEN state IN ('held', 'leaving') THEN units ELSE 0 END) AS used,
+  sum(CASE WHEN state = 'waiting' THEN 1 ELSE 0 END) AS waiting
+FROM permits WHERE namespace = ?1 AND (?2 IS NULL OR name = ?2)
+GROUP BY name, key ORDER BY waiting DESC, name, key LIMIT ?3
+
 -- name: insert_arrival
 INSERT INTO arrivals (id, namespace, trigger, key, due, created, updated, body, state, execution, attempts, error, until, shard)
 VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING

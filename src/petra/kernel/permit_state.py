@@ -1,0 +1,106 @@
+"""The permits of an execution, as part of its state: what it waits for, and what it holds (S15).
+
+A permit is asked for by being here, and given back by not being here any more: the rows that the store has of them follow
+from this, whatever ended a step or an execution.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from msgspec import Struct
+
+QUOTA = "quota executions"
+"""The limit of a namespace: so many executions at once, or so many starts in a time."""
+
+
+class Permit(Struct, gc=False):
+    """A part of a limit; one that is not ``asked`` for yet comes after another one, which names it in ``then``."""
+
+    id: str
+    limit: str
+    rank: float
+    since: float
+    key: str = ""
+    units: int = 1
+    most: int = 0
+    on_limit: str = "queue"
+    step: str = ""
+    run: str = ""
+    token: str = ""
+    asked: bool = False
+    given: bool = False
+    blocks: bool = False
+    then: str = ""
+
+
+class OwnPermits(Struct, gc=False):
+    """All permits of one execution, by id."""
+
+    by_id: dict[str, Permit] = {}
+    of_run: dict[str, list[str]] = {}
+    """By run, whether it has begun or not: its permits."""
+    for_token: dict[str, str] = {}
+    """By a token that waits: the run that it is going to be."""
+    held_back: bool = False
+    """Whether nothing fires yet."""
+
+    def ask(self, permits: Iterable[Permit], *, blocks: bool) -> None:
+        """Take permits in, each asked for once the one before it was given."""
+        before: Permit | None = None
+        for permit in permits:
+            permit.blocks = blocks
+            permit.asked = before is None
+            if before is not None:
+                before.then = permit.id
+            if permit.run:
+                self.of_run.setdefault(permit.run, []).append(permit.id)
+            if permit.token:
+                self.for_token[permit.token] = permit.run
+            self.by_id[permit.id] = before = permit
+        self.held_back = self.held_back or blocks
+
+    def give(self, name: str) -> None:
+        """Note that a permit was given."""
+        permit = self.by_id[name]
+        permit.given = True
+        if permit.then:
+            self.by_id[permit.then].asked = True
+        elif permit.blocks:
+            self.held_back = False
+
+    def begun(self, tokens: Iterable[str], run: str) -> None:
+        """Tokens become a run: what they waited for is held by that."""
+        for token in tokens:
+            if self.for_token.get(token) == run:
+                del self.for_token[token]
+
+    def token_left(self, token: str) -> None:
+        """Give back what a token waited for that is gone."""
+        run = self.for_token.pop(token, None)
+        if run is not None:
+            self.run_left(run)
+
+    def run_left(self, run: str) -> None:
+        """Give back what a run held."""
+        for name in self.of_run.pop(run, ()):
+            self.by_id.pop(name, None)
+
+    def of_run_of(self, token: str) -> list[Permit]:
+        """Return what a token waits for."""
+        names = self.of_run.get(self.for_token.get(token, ""), ())
+        return [one for name in names if (one := self.by_id[name]).asked and not one.given]
+
+    def waiting(self) -> Iterator[Permit]:
+        """Yield the permits that are waited for."""
+        return (one for one in self.by_id.values() if one.asked and not one.given)
+
+
+def limit_in_words(permit: Permit) -> str:
+    """Say which limit a permit is of."""
+    kind, _, name = permit.limit.partition(" ")
+    if permit.limit == QUOTA:
+        return "the quota of its namespace"
+    words = {"playbook": f"the limit of '{name}'", "limit": f"the limit '{name}'"}
+    said = words.get(kind, f"resource '{name}' of the server")
+    return f"{said} with key '{permit.key}'" if permit.key else said

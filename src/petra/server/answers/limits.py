@@ -1,0 +1,101 @@
+"""Answers about resources and limits (S15)."""
+
+from __future__ import annotations
+
+from petra.server.shapes import Shape
+
+
+class ShownRate(Shape, frozen=True):
+    """How often something may be begun."""
+
+    count: int
+    per_s: float
+
+
+class LineItem(Shape, frozen=True):
+    """How much of a limit is in use under one key, and how many wait for it."""
+
+    limit: str
+    key: str
+    used: int
+    waiting: int
+
+
+class PermitItem(Shape, frozen=True):
+    """Who is in, or waits; ``step`` where a step does and not the whole execution."""
+
+    execution: str
+    step: str | None
+    units: int
+    asked: str
+    state: str
+
+
+class WholeLine(Shape, frozen=True):
+    """A line: the first of those who are in, and of those who wait, in order."""
+
+    limit: str
+    key: str
+    used: int
+    waiting: int
+    holders: list[PermitItem]
+    queue: list[PermitItem]
+
+
+class LimitedResource(Shape, frozen=True):
+    """A resource: how much there is, how much is in use, and how many wait."""
+
+    name: str
+    units: int | None
+    rate: ShownRate | None
+    digest: str
+    used: int
+    waiting: int
+
+
+class LimitList(Shape, frozen=True):
+    """The resources of a namespace, and the lines of all limits in which somebody is in or waits."""
+
+    items: list[LimitedResource]
+    lines: list[LineItem]
+    next: str | None = None
+
+
+class ResourceLines(Shape, frozen=True):
+    """A resource, with its lines."""
+
+    name: str
+    units: int | None
+    rate: ShownRate | None
+    digest: str
+    used: int
+    waiting: int
+    lines: list[WholeLine]
+
+
+class AppliedResource(Shape, frozen=True):
+    """What became of a resource that was applied."""
+
+    kind: str
+    path: str
+    version: str
+    digest: str
+    unchanged: bool
+
+
+class ResourceRemoved(Shape, frozen=True):
+    """Which resource is known no more."""
+
+    removed: str
+
+
+class PlaceInLine(Shape, frozen=True):
+    """Where somebody stands who waits for a limit: the first is number 1; ``holders`` are some of those who are in."""
+
+    limit: str
+    key: str
+    position: int
+    waiting: int
+    used: int
+    most: int | None
+    holders: list[str]

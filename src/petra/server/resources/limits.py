@@ -1,0 +1,97 @@
+"""Resources: how much there is of what executions share, who holds it, who waits (S15)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from litestar import Response, Router, delete, get, put
+from litestar.params import FromPath, FromQuery
+
+from petra.accounts.told import moment
+from petra.desk.principal import May
+from petra.desk.resources import Lines, Resources, resource_in
+from petra.server.answers.limits import (
+    AppliedResource,
+    LimitList,
+    ResourceLines,
+    ResourceRemoved,
+    WholeLine,
+)
+from petra.server.describing import answers, takes
+from petra.server.needs import needs
+from petra.server.problems import ProblemError
+from petra.server.resources.authoring import PlaybookSource, text_of
+from petra.server.resources.schedules import AnyHttpRequest, IfMatch
+from petra.server.service import Here, TheService
+from petra.store.rows import LineName
+
+_CHANGES = frozenset({May.APPLY, May.ADMINISTER})
+
+
+@get("/limits", opt=needs(May.SEE) | answers(LimitList))
+async def listed(service: TheService, here: Here) -> dict[str, Any]:
+    """List what executions share: the resources that are configured, and the lines of all limits."""
+    found = await Resources(service.engine).listed(here)
+    return {"items": found["resources"], "lines": found["lines"], "next": None}
+
+
+@get("/limits/line", opt=needs(May.SEE) | answers(WholeLine))
+async def line(
+    service: TheService, here: Here, limit: FromQuery[str], key: FromQuery[str] = ""
+) -> dict[str, Any]:
+    """Return a line of a limit under a key: who is in, and who waits, in order."""
+    name = LineName(namespace=here.namespace, limit=limit, key=key)
+    return _dated(await Lines(service.engine.store).line(name))
+
+
+@get("/limits/resources/{name:str}", opt=needs(May.SEE) | answers(ResourceLines))
+async def one(service: TheService, here: Here, name: FromPath[str]) -> Response[dict[str, Any]]:
+    """Return a resource: how much there is, who holds some of it and who waits, in order."""
+    found = await Resources(service.engine).get(here, name)
+    found = {**found, "lines": [_dated(one) for one in found["lines"]]}
+    return Response(found, headers={"ETag": f'"{found["digest"]}"'})
+
+
+@put(
+    "/limits/resources/{name:str}",
+    status_code=200,
+    opt=needs(*_CHANGES) | answers(AppliedResource, 201) | takes(PlaybookSource, yaml=True),
+)
+async def replaced(
+    service: TheService,
+    here: Here,
+    request: AnyHttpRequest,
+    name: FromPath[str],
+    if_match: IfMatch = None,
+) -> Response[dict[str, Any]]:
+    """Say how much there is of something: 201 for a new text, 200 where nothing changed. It counts at once."""
+    resource = resource_in(await text_of(request), name)
+    if resource.name != name:
+        words = f"the text says it is '{resource.name}', the address '{name}'"
+        raise ProblemError("invalid-input", words)
+    seen = if_match.strip().strip('"') if if_match is not None else None
+    made = await Resources(service.engine).apply(here, resource, replaces=seen)
+    status = 200 if made["unchanged"] else 201
+    return Response(made, status_code=status, headers={"ETag": f'"{made["digest"]}"'})
+
+
+@delete(
+    "/limits/resources/{name:str}", status_code=200, opt=needs(*_CHANGES) | answers(ResourceRemoved)
+)
+async def removed(service: TheService, here: Here, name: FromPath[str]) -> dict[str, Any]:
+    """Let a resource be known no more; who holds some of it goes on, and nobody else gets any."""
+    return await Resources(service.engine).remove(here, name)
+
+
+def _dated(line: dict[str, Any]) -> dict[str, Any]:
+    """Write the times of a line as the API does."""
+    shown = {
+        part: [{**one, "asked": moment(one["asked"])} for one in line[part]]
+        for part in ("holders", "queue")
+    }
+    return {**line, **shown}
+
+
+def router(base: str) -> Router:
+    """Return the routes of limits."""
+    return Router(path=base, route_handlers=[listed, line, one, replaced, removed], tags=["limits"])

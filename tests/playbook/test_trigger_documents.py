@@ -1,0 +1,96 @@
+"""Triggers as documents: their grammar, and what is wrong with them at its place (S24)."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from support.examples import example_documents, example_playbooks
+
+from petra.playbook import InvalidPlaybookError, read
+from petra.playbook.documents import read_document
+from petra.playbook.schedule import Schedule
+from petra.playbook.trigger import Trigger, trigger_of, trigger_schema
+from petra.playbook.write import document_yaml, to_plain
+
+pytestmark = pytest.mark.spec("S24")
+HEAD = "apiVersion: petra/v1\nkind: Trigger\nmetadata: {name: orders}\nplaybook: ship\n"
+HOOK = "webhook: {path: orders, secret: hook}\n"
+
+
+def _codes(more: str) -> list[str]:
+    return [one.code for one in read_document(HEAD + more).problems]
+
+
+def test_a_trigger_is_read_with_its_defaults_and_written_as_it_is() -> None:
+    made = read_document(HEAD + HOOK).checked_as(Trigger)
+    assert made.webhook is not None
+    assert (made.name, made.source, made.when) == ("orders", "webhook", True)
+    assert (made.webhook.verify, made.webhook.window_s) == ("standard", 300.0)
+    assert read_document(document_yaml(made)).checked() == made
+    assert trigger_of(to_plain(made)) == made
+    on = read_document(HEAD + "on: {playbook: pay}\n").checked_as(Trigger)
+    assert on.on is not None
+    assert on.on.ends == ("completed",)
+
+
+@pytest.mark.parametrize(
+    ("more", "codes"),
+    [
+        (HOOK, []),
+        ("on: {playbook: 'pay*', status: [failed, aborted]}\n", []),
+        ("postgres: {channel: orders, connection: db}\n", []),
+        ("files: {folder: /in, pattern: '**/*.csv'}\n", []),
+        ("", ["P102"]),
+        (HOOK + "on: {playbook: pay}\n", ["P122"]),
+        ("on: {playbook: ship}\n", ["P503"]),
+        ("on: {playbook: pay, status: done}\n", ["P106"]),
+        ("webhook: {path: orders}\n", ["P102"]),
+        ("webhook: {path: orders, verify: none}\n", ["P504"]),
+        ("webhook: {path: orders, secret: hook, verify: hmac}\n", ["P102"]),
+        ("webhook: {path: /or ders, secret: hook}\n", ["P502"]),
+        ("webhook: {path: ../x, secret: hook}\n", ["P502"]),
+        ("webhook: {path: orders, secret: hook, respond: {headers: {'a b': x}}}\n", ["P502"]),
+        ("webhook: {path: orders, secret: hook, window: 5}\n", ["P101"]),
+        ("webhook: {path: orders, secret: hook, respond: {wait: 61}}\n", ["P103"]),
+        ("files: {folder: /in, every_s: 0}\n", ["P103"]),
+        (HOOK + "when: '{{ event.total > }}'\n", ["P119"]),
+        (HOOK + "when: event.total > 10\n", ["P119"]),
+        (HOOK + "when: '{{ body.total > 10 }}'\n", ["P205"]),
+        (HOOK + "key: '{{ workload.id }}'\n", ["P205"]),
+        (HOOK + "workload: {a: {b: ['{{ evnt.id }}']}}\n", ["P205"]),
+        ("webhook: {path: o, secret: h, respond: {body: '{{ execution.output }}'}}\n", []),
+        ("webhook: {path: o, secret: h, respond: {body: '{{ output }}'}}\n", ["P205"]),
+    ],
+)
+def test_what_is_wrong_has_a_code(more: str, codes: list[str]) -> None:
+    assert _codes(more) == codes
+
+
+def test_what_is_wrong_is_told_at_its_place() -> None:
+    (found,) = read_document(HEAD + HOOK + "workload:\n  total: '{{ body.total }}'\n").problems
+    assert (found.line, found.column) == (7, 10)
+    assert "'body'" in found.message
+
+
+def test_a_trigger_is_no_playbook_and_no_schedule() -> None:
+    (found,) = read(HEAD + HOOK).problems
+    assert (found.code, "trigger" in found.message) == ("P008", True)
+    with pytest.raises(InvalidPlaybookError, match="not a schedule"):
+        read_document(HEAD + HOOK).checked_as(Schedule)
+
+
+@pytest.mark.parametrize("file", example_documents("trigger"), ids=lambda file: file.name)
+def test_the_examples_are_good_and_start_what_is_there(file: Path) -> None:
+    reading = read_document(file.read_text("utf-8"), file.name)
+    assert reading.problems == ()
+    books = [read(one.read_text("utf-8"), one.name).playbook for one in example_playbooks()]
+    assert reading.checked_as(Trigger).playbook in [
+        one.metadata.name for one in books if one is not None
+    ]
+
+
+def test_the_schema_has_what_the_grammar_has() -> None:
+    schema = trigger_schema()
+    assert schema["title"] == "Petra trigger"
+    assert {"webhook", "on", "postgres", "files", "when", "key"} <= schema["properties"].keys()
