@@ -28,8 +28,8 @@ $(UI): $(READY) $(WEB) scripts/build_ui.py
 
 ui: $(UI) ## build the web UI, without a node on the machine if there is none
 
-demo: $(READY) $(UI) ## set everything up, then show the tour playbook
-	@$(BIN)/python scripts/demo.py
+demo: $(READY) $(UI) ## set everything up, show the tour playbook, and serve it to be looked at: KEEP=SECONDS
+	@$(BIN)/python scripts/demo.py $(if $(KEEP),--keep $(KEEP))
 
 # a third of the slow tests waits for other processes: one more than there are cores keeps all of them busy
 JOBS ?= $(shell expr $$(nproc 2>/dev/null || echo 2) + 1)

@@ -1,8 +1,10 @@
-"""``make demo``: the tour. A playbook is proved, run durably, hurt in the middle, and verified at the end."""
+"""``make demo``: the tour. A playbook is proved, run durably, hurt in the middle, verified at the end, and looked at."""
 
 from __future__ import annotations
 
+import argparse
 import asyncio
+import json
 import subprocess
 import sys
 import tempfile
@@ -24,6 +26,7 @@ from petra.playbook import read_bytes
 ROOT = Path(__file__).parents[1]
 PETRA = Path(sys.executable).with_name("petra")
 TOUR = ROOT / "examples" / "tour.yaml"
+KEEP_S = 600.0
 
 
 def say(words: str) -> None:
@@ -88,7 +91,48 @@ async def tour(home: Path, url: str) -> Result:
     return result
 
 
+def look(home: Path, seconds: float) -> None:
+    """Serve what the tour left, and say where; until the time is over, or until somebody has seen enough."""
+    shell("apply", "examples/tour.yaml", "--home", str(home))
+    command = [
+        str(PETRA),
+        "serve",
+        "--home",
+        str(home),
+        "--port",
+        "0",
+        "--grace",
+        "1",
+        "-o",
+        "json",
+    ]
+    server = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True)
+    try:
+        assert server.stdout is not None
+        said = json.loads(server.stdout.readline())
+        say(f"Look at it: {said['login_url']}")
+        click.echo(f"  It stays up for {seconds:g} s, or until Ctrl-C.")
+        sys.stdout.flush()
+        server.wait(seconds)
+    except (subprocess.TimeoutExpired, KeyboardInterrupt):
+        pass
+    finally:
+        server.terminate()
+        server.wait()
+
+
+def arguments() -> argparse.Namespace:
+    """Return what was asked for: somebody who looks at a terminal has time to look at the pages, too."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument(
+        "--keep", type=float, metavar="SECONDS", default=KEEP_S if sys.stdout.isatty() else 0.0,
+        help="how long the server stays up at the end, to be looked at in a browser",
+    )  # fmt: skip
+    return parser.parse_args()
+
+
 def main() -> int:
+    keep = arguments().keep
     say("Petra reads the playbook and proves that it cannot get stuck.")
     shell("check", "examples/tour.yaml")
     say("It runs the playbook's tests in virtual time.")
@@ -97,6 +141,8 @@ def main() -> int:
     shop = Shop()
     with tempfile.TemporaryDirectory(prefix="petra-demo-") as home:
         result = asyncio.run(tour(Path(home), shop.url))
+        if keep > 0:
+            look(Path(home), keep)
     shop.close()
     click.echo("\nNext: petra init hello, petra run hello.yaml, and docs/tutorial/.")
     return 0 if result.status == "completed" else 1

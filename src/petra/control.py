@@ -20,6 +20,7 @@ import socket
 import tempfile
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
+from functools import cache
 from pathlib import Path
 
 import msgspec
@@ -46,7 +47,13 @@ class GoneError(PetraError):
 
 
 _encode = msgspec.json.Encoder().encode
-_request = msgspec.json.Decoder(AnyRequest).decode
+
+
+@cache
+def _request() -> msgspec.json.Decoder[AnyRequest]:
+    return msgspec.json.Decoder(AnyRequest)
+
+
 _reply = msgspec.json.Decoder(Reply).decode
 
 
@@ -145,7 +152,7 @@ async def _busy(_: AnyRequest) -> Reply:
 async def _answered(line: bytes, answer: Callable[[AnyRequest], Awaitable[Reply]]) -> bytes | None:
     """Return the reply to a line, whatever is in it; None where somebody else will have to answer it."""
     try:
-        reply = await answer(_request(line))
+        reply = await answer(_request().decode(line))
     except msgspec.MsgspecError as error:
         words = f"the request cannot be read: {error}; is it of another version of Petra?"
         reply = Reply(error=words)

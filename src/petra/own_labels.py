@@ -24,6 +24,10 @@ def triggered_by(labels: Mapping[str, str]) -> dict[str, str] | None:
     return {"name": labels[TRIGGER], "key": labels.get(EVENT, "")}
 
 
+TRACE: Final = "petra/traceparent"
+"""The trace context that the call came with which started it, where a server keeps traces."""
+
+
 def scheduled_by(labels: Mapping[str, str]) -> dict[str, str] | None:
     """Return the schedule that started an execution, and for which time; None: no schedule did."""
     if SCHEDULE not in labels:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import sys
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -35,11 +34,12 @@ def _announces(place: str, heading: str) -> bool:
         return False
     except OSError:
         return True
-    return any(heading in _text(Path(folder) / "entry_points.txt") for folder in about)
+    return any(heading in _text(f"{folder}/entry_points.txt") for folder in about)
 
 
-def _text(file: Path) -> str:
+def _text(file: str) -> str:
     try:
-        return file.read_text(encoding="utf-8")
+        with open(file, encoding="utf-8") as opened:  # noqa: PTH123 - there are hundreds of them
+            return opened.read()
     except (OSError, UnicodeDecodeError):
         return ""

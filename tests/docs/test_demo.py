@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import signal
 import subprocess
 import sys
 from pathlib import Path
 
+import httpx2
 import pytest
 
 
@@ -18,3 +20,30 @@ def test_the_tour_ends_with_nothing_lost_and_nothing_twice(root: Path) -> None:
     assert done.returncode == 0, done.stderr
     assert "0 steps lost, 0 decided twice" in done.stdout
     assert "the hash chain holds" in done.stdout
+
+
+@pytest.mark.slow
+def test_what_the_tour_left_can_be_looked_at(root: Path) -> None:
+    process = subprocess.Popen(
+        [sys.executable, str(root / "scripts" / "demo.py"), "--keep", "300"],
+        cwd=root,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        assert process.stdout is not None
+        line = next(line for line in process.stdout if line.startswith("Look at it: "))
+        with httpx2.Client(follow_redirects=True) as browser:
+            page = browser.get(line.removeprefix("Look at it: ").strip())
+            assert page.status_code == 200
+            seen = browser.get(
+                str(page.url.copy_with(path="/api/v1/executions/tour-1", query=None))
+            )
+        assert seen.json()["status"] == "completed"
+        process.send_signal(signal.SIGINT)
+        assert process.wait(60) == 0
+    finally:
+        process.kill()
+        process.wait()
+        if process.stdout is not None:
+            process.stdout.close()

@@ -25,6 +25,7 @@ PAGES = (
     "docs/how-to/undo-what-was-done.md",
     "docs/how-to/start-by-the-clock.md",
     "docs/how-to/start-by-an-event.md",
+    "docs/how-to/limit-what-runs.md",
     "docs/how-to/come-from-another-system.md",
     "docs/concepts/idempotency.md",
     "docs/concepts/unit-of-durability.md",

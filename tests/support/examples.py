@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
-_OTHERS = (".test.yaml", ".schedule.yaml", ".trigger.yaml")
+_OTHERS = (".test.yaml", ".schedule.yaml", ".trigger.yaml", ".resource.yaml")
 
 
 def example_playbooks() -> list[Path]:
@@ -13,5 +13,5 @@ def example_playbooks() -> list[Path]:
 
 
 def example_documents(kind: str) -> list[Path]:
-    """Return what is not a playbook: ``test``, ``schedule`` or ``trigger``."""
+    """Return what is not a playbook: ``test``, ``schedule``, ``trigger`` or ``resource``."""
     return sorted(EXAMPLES.rglob(f"*.{kind}.yaml"))

@@ -121,6 +121,12 @@ const schedules = createRoute({
   component: lazyRouteComponent(() => import('./features/schedules/SchedulesPage'), 'Page'),
 });
 
+const triggers = createRoute({
+  getParentRoute: () => inside,
+  path: '/triggers',
+  component: lazyRouteComponent(() => import('./features/triggers/TriggersPage'), 'Page'),
+});
+
 const notifications = createRoute({
   getParentRoute: () => inside,
   path: '/notifications',
@@ -153,6 +159,7 @@ const tree = root.addChildren([
     editor,
     inbox,
     schedules,
+    triggers,
     notifications,
     workers,
     system,

@@ -5,7 +5,9 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
+
+import click
 
 from petra.cli.output import print_json, print_problem
 from petra.library import Library, files_of
@@ -15,6 +17,10 @@ from petra.playbook.yaml12 import TEXT_BYTES_MAX
 
 if TYPE_CHECKING:  # who runs a playbook loads no calendar
     from petra.playbook.documents import AnyDocument, DocumentReading
+    from petra.playbook.schedule import Schedule
+    from petra.playbook.trigger import Trigger
+
+D = TypeVar("D", "Schedule", "Trigger")
 
 
 def document_in(path: Path) -> DocumentReading | None:
@@ -62,6 +68,24 @@ def checked_documents(paths: Iterable[str], output: str) -> list[AnyDocument]:
     if wrong:
         sys.exit(1)
     return [one.checked() for one in found]
+
+
+def good_document(path: Path, kind: type[D]) -> D | None:
+    """Return the document in a file; where it has errors, say so and leave. None: what is given is no file, but a name.
+
+    Raises:
+        click.UsageError: the file holds no document of that kind.
+    """
+    reading = document_in(path) if path.is_file() else None
+    if reading is None:
+        if path.suffix in (".yaml", ".yml"):
+            raise click.UsageError(f"there is no {kind.__name__.lower()} in {path}")
+        return None
+    if any(problem.severity == "error" for problem in reading.problems):
+        for problem in reading.problems:
+            print_problem(problem, reading.lines, reading.name, err=True)
+        sys.exit(1)
+    return reading.checked_as(kind)
 
 
 def checked_in(path: Path, library: Library, home: Path) -> Reading | None:

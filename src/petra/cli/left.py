@@ -21,6 +21,7 @@ from petra.store.rows import WakeUp
 LATE_S = 2.0
 """A timer that was due so long ago is told about; others are just due."""
 _GOING = frozenset({"running", "compensating"})
+_IN_LINE = frozenset({"limit", "resource"})
 _SHOWN = 5
 
 
@@ -81,8 +82,22 @@ async def left_in(store: Store) -> Left:
         for stored in page:
             row = stored.row
             live[row.id] = row.playbook
-            if row.status in _GOING or row.reason == "child" or row.id in woken:
+            if (
+                row.status in _GOING
+                or row.reason == "child"
+                or row.id in woken
+                or (row.reason in _IN_LINE and await _has_its_turn(store, row.id))
+            ):
                 going.append(row.id)
         after = page[-1].row.id
     late = tuple(one for one in due if one.due < now - LATE_S)
     return Left(live, tuple(going), late, now)
+
+
+async def _has_its_turn(store: Store, execution: str) -> bool:
+    """Tell whether a limit that an execution waits for has room: whoever opens the home lets it in."""
+    for permit in await store.permits.of(execution):
+        if permit.state == "waiting":
+            line = await store.permits.line(permit.line, most=1)
+            return line.used < (permit.most or 1)
+    return True  # it was let in, and has not heard of it yet

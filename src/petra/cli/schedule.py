@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Awaitable, Callable
 from datetime import datetime
 from pathlib import Path
@@ -10,9 +9,9 @@ from typing import Any
 
 import click
 
-from petra.cli.documents import checked_documents, document_in
+from petra.cli.documents import checked_documents, good_document
 from petra.cli.home import look, request, request_id
-from petra.cli.output import as_json, count, print_json, print_problem, tell
+from petra.cli.output import as_json, count, print_json, tell
 from petra.cli.place import home_option, remote
 from petra.cli.verbs import Verbs
 from petra.clock import SystemClock
@@ -162,16 +161,8 @@ def preview(what: str, number: int, home: Path, output: str, *, since: str | Non
 
 
 def _in_file(path: Path, since: str, number: int) -> dict[str, Any] | None:
-    reading = document_in(path) if path.is_file() else None
-    if reading is None:
-        if path.suffix in (".yaml", ".yml"):
-            raise click.UsageError(f"there is no schedule in {path}")
-        return None
-    if any(problem.severity == "error" for problem in reading.problems):
-        for problem in reading.problems:
-            print_problem(problem, reading.lines, reading.name, err=True)
-        sys.exit(1)
-    return previewed(reading.checked_as(Schedule), SystemClock().now(), since, number)
+    schedule = good_document(path, Schedule)
+    return None if schedule is None else previewed(schedule, SystemClock().now(), since, number)
 
 
 def _act(home: Path, output: str, asked: OnSchedules, words: str) -> None:

@@ -173,6 +173,7 @@ async def serve_until(wanted: Serving, ended: asyncio.Event) -> None:
     from petra.accounts.oidc import Oidc  # noqa: PLC0415
     from petra.server import Identity, Reach, Service, networks, serving  # noqa: PLC0415
     from petra.server.json_logs import set_up_logs  # noqa: PLC0415
+    from petra.server.tracing import traced  # noqa: PLC0415
 
     set_up_logs()
 
@@ -181,22 +182,19 @@ async def serve_until(wanted: Serving, ended: asyncio.Event) -> None:
         loop.add_signal_handler(number, ended.set)
     home, prefix = wanted.home, wanted.prefix.strip("/")
     prefix = f"/{prefix}" if prefix else ""
-    async with Home.open(home, **wanted.how) as local:
+    async with Home.open(home, **wanted.how) as local, traced(local.engine) as traces:
         register = Register(local.engine.store.accounts, local.clock)
         identity = Identity(home, register, local.clock)
         is_open = await identity.open()
-        service = Service(local.desk, identity, local.clock, home, __version__, prefix)
+        service = Service(
+            local.desk, identity, local.clock, home, __version__, prefix, traces=traces
+        )
         if wanted.oidc is not None:
-            secret = wanted.oidc.secret(dict(os.environ))
-            service.oidc = Oidc(
-                wanted.oidc, secret, register, local.engine.store.accounts, local.clock
-            )
+            secret, accounts = wanted.oidc.secret(dict(os.environ)), local.engine.store.accounts
+            service.oidc = Oidc(wanted.oidc, secret, register, accounts, local.clock)
         service.safe = Folder(home).safe(local.engine.store, local.clock)
-        certificate, key = wanted.tls
-        reach = Reach(
-            host=wanted.host, port=wanted.port, certificate=certificate, key=key,
-            proxies=networks(wanted.proxies),
-        )  # fmt: skip
+        at, (certificate, key), proxies = wanted.host, wanted.tls, networks(wanted.proxies)
+        reach = Reach(host=at, port=wanted.port, certificate=certificate, key=key, proxies=proxies)
         async with serving(service, reach, grace_s=wanted.grace_s) as got:
             (home / ADDRESS).write_text(f"{got.url}{prefix}\n{_holder()}\n")
             code = identity.new_code() if is_open else ""

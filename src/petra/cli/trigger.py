@@ -11,9 +11,9 @@ from typing import Any
 
 import click
 
-from petra.cli.documents import checked_documents, document_in
+from petra.cli.documents import checked_documents, good_document
 from petra.cli.home import request, request_id
-from petra.cli.output import as_json, count, print_json, print_problem, tell
+from petra.cli.output import as_json, count, print_json, tell
 from petra.cli.place import home_option
 from petra.cli.schedule import applied as applied_schedules
 from petra.cli.verbs import Verbs
@@ -149,7 +149,7 @@ def explain(name: str, home: Path, output: str) -> None:
 def test(what: str, event: str, home: Path, output: str) -> None:
     """Say what would come of an event: whether it counts, its key, and the workload. Nothing is started."""
     given = _event(event)
-    trigger = _in_file(Path(what))
+    trigger = good_document(Path(what), Trigger)
     if trigger is not None:
         from petra.desk.triggers import tested  # noqa: PLC0415 - only here
         from petra.triggers.rules import TriggerRules  # noqa: PLC0415 - only here
@@ -186,19 +186,6 @@ def _event(given: str) -> dict[str, Any]:
     if not isinstance(found, dict):
         raise click.UsageError("--event is to be an object")
     return found
-
-
-def _in_file(path: Path) -> Trigger | None:
-    reading = document_in(path) if path.is_file() else None
-    if reading is None:
-        if path.suffix in (".yaml", ".yml"):
-            raise click.UsageError(f"there is no trigger in {path}")
-        return None
-    if any(problem.severity == "error" for problem in reading.problems):
-        for problem in reading.problems:
-            print_problem(problem, reading.lines, reading.name, err=True)
-        sys.exit(1)
-    return reading.checked_as(Trigger)
 
 
 def _act(home: Path, output: str, asked: OnTriggers, words: str) -> None:

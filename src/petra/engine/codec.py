@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cache
-from typing import Any, get_args
+from typing import Any, Generic, TypeVar, get_args
 
 import msgspec
 
@@ -32,10 +32,13 @@ FORKED_FROM = "petra/forked-from"
 _encode = msgspec.json.Encoder().encode
 
 
-class _Body(msgspec.Struct, frozen=True, array_like=True, gc=False):
+E = TypeVar("E")
+
+
+class _Body(msgspec.Struct, Generic[E], frozen=True, array_like=True, gc=False):
     """What is in the body of a record; the time once more, since no hash covers the column of it."""
 
-    event: AnyEvent
+    event: E
     receipt: EventReceipt
     at: float | None = None
 
@@ -47,9 +50,9 @@ class _EventAlone(msgspec.Struct, frozen=True, array_like=True, gc=False):
 
 
 @cache
-def _decoder() -> msgspec.json.Decoder[_Body]:
-    """Return what reads bodies; it knows every kind of event, and whoever only writes them need not wait for it."""
-    return msgspec.json.Decoder(_Body)
+def _decoder(kind: str) -> msgspec.json.Decoder[_Body[AnyEvent]]:
+    """Return what reads bodies of one kind of event, or of any: to make one that knows all of them takes long."""
+    return msgspec.json.Decoder(_Body[_KINDS.get(kind, AnyEvent)])  # type: ignore[misc]
 
 
 @cache
@@ -59,6 +62,8 @@ def _event_decoder() -> msgspec.json.Decoder[_EventAlone]:
 
 TYPES: dict[type, str] = {kind: str(kind.__struct_config__.tag) for kind in get_args(AnyEvent)}
 """The name of every type of event, as it stands in the log."""
+_KINDS = {name: kind for kind, name in TYPES.items()}
+_ANY = ""
 
 
 class DamagedError(PetraError):
@@ -96,13 +101,20 @@ def from_row(row: rows.RecordRow) -> Record:
         DamagedError: it cannot be read.
     """
     try:
-        body = _decoder().decode(row.body)
+        body = _body(row)
     except (msgspec.DecodeError, TypeError, ValueError) as error:
         raise DamagedError(row.seq, f"it cannot be read ({error})") from error
     return Record(
         seq=row.seq, at=row.at, event=body.event, receipt=body.receipt,
         previous=row.previous.hex(), hash=row.hash.hex(),
     )  # fmt: skip
+
+
+def _body(row: rows.RecordRow) -> _Body[AnyEvent]:
+    try:
+        return _decoder(row.type if row.type in _KINDS else _ANY).decode(row.body)
+    except msgspec.ValidationError:  # perhaps it is the column that is wrong
+        return _decoder(_ANY).decode(row.body)
 
 
 def event_of(row: rows.RecordRow) -> AnyEvent:
@@ -124,7 +136,7 @@ def proved(row: rows.RecordRow) -> Record:
         DamagedError: a byte of it is not as it was written.
     """
     record = from_row(row)
-    body = _decoder().decode(row.body)
+    body = _body(row)
     if row.type != TYPES[type(record.event)]:
         raise DamagedError(row.seq, f"its type says '{row.type}'")
     if body.at != row.at:

@@ -82,12 +82,13 @@ from petra.kernel.timetable import Keeps
 from petra.library import Gathered
 from petra.namespaces import DEFAULT
 from petra.objects import Objects
-from petra.own_labels import KEEPS
+from petra.own_labels import KEEPS, TRACE
 from petra.playbook import Playbook
 from petra.playbook.keeper import keeper
 from petra.store.base import Store
 from petra.store.bus import Bus
 from petra.store.trail import under_way
+from petra.trace_context import INCOMING
 
 _log = logging.getLogger(__name__)
 
@@ -306,6 +307,8 @@ class Engine:
             asked.append({"namespace": start.namespace})
         if start.priority is not None:
             asked.append({"priority": admit.priority(start.priority)})
+        if trace := INCOMING.get():  # which is no part of the question
+            start = msgspec.structs.replace(start, labels={**start.labels, TRACE: trace})
         return await self._ask(
             execution, lambda now: msgspec.structs.replace(start, now=now), command=command,
             request=request_hash(asked), program=program,

@@ -11,6 +11,7 @@ from petra.kernel.gathering import to_gather
 from petra.kernel.program import Program, StepPlan
 from petra.kernel.scope import branch_data, execution_data, view_of
 from petra.kernel.state import Chunk, State, StepRun
+from petra.own_labels import TRACE
 from petra.wire import Assignment, Iteration
 
 _ANY = "*"
@@ -27,18 +28,19 @@ def assignment(
     plan = program.plan_of(run)
     digest, step = run.began or (program.digest, run.step)
     readable = [*state.origins, state.parent] if state.inherits else state.origins
+    trace = state.labels.get(TRACE, "")
     if not chunk_id:
         return Assignment(
             execution=state.id, run=run.id, step=step, playbook=digest, delivery=run.delivery,
             scope=_scope(plan, state, run, everything=everything), compensate=bool(run.compensates),
-            readable=readable, namespace=state.namespace,
+            readable=readable, namespace=state.namespace, trace=trace,
         )  # fmt: skip
     chunk = run.chunks[chunk_id]
     if chunk.gather:
         return Assignment(
             execution=state.id, run=run.id, step=step, playbook=digest, chunk=chunk_id,
             delivery=chunk.delivery, gather=to_gather(run, chunk.upto),
-            joins=not chunk.upto and bool(loop_of(run).pieces), namespace=state.namespace,
+            joins=not chunk.upto and bool(loop_of(run).pieces), namespace=state.namespace, trace=trace,
         )  # fmt: skip
     return Assignment(
         execution=state.id,
@@ -55,6 +57,7 @@ def assignment(
         compensate=bool(run.compensates),
         readable=readable,
         namespace=state.namespace,
+        trace=trace,
     )
 
 

@@ -18,14 +18,14 @@ from typing import Any, Final
 
 import msgspec
 
-from petra.clock import Clock
 from petra.errors import PetraError
-from petra.server.http_meters import HttpMeters
 from petra.server.identity import SAFE
 from petra.server.json_logs import REQUEST
 from petra.server.noting import Noting
 from petra.server.problems import CODES, MEDIA_TYPE, ProblemError
+from petra.server.service import Service
 from petra.store.trail import acting
+from petra.trace_context import INCOMING, read_header
 
 Scope = MutableMapping[str, Any]
 Message = MutableMapping[str, Any]
@@ -57,9 +57,14 @@ class Gate:
     """Stands before the application."""
 
     def __init__(
-        self, inner: App, hosts: Container[str], clock: Clock, noting: Noting, meters: HttpMeters
+        self,
+        inner: App,
+        hosts: Container[str],
+        service: Service,
+        noting: Noting,
     ) -> None:
         """Make one; ``hosts`` are the names, with port, that this server answers to."""
+        clock, meters, self._traces = service.clock, service.http, service.traces
         self._inner = inner
         self._noting = noting
         self._meters = meters
@@ -77,6 +82,8 @@ class Gate:
         given = headers.get("x-request-id", "")
         request_id = given if _ID.fullmatch(given) else secrets.token_hex(8)
         REQUEST.set(request_id)
+        context = headers.get("traceparent", "") if self._traces else ""
+        INCOMING.set(context if read_header(context) is not None else "")
         begun = self._clock.now()
         trail = self._noting.trail(scope, request_id)
 

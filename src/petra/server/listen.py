@@ -61,9 +61,9 @@ async def serving(
     names = Names(reach, port, certified)
     noting = Noting(service.audit, service.clock, service.base)
     app = build(service)
-    inside = Gate(app, _AnyName(), service.clock, noting, service.http)
+    inside = Gate(app, _AnyName(), service, noting)
     agents = AgentsDoor(app, inside, service)
-    gate = Gate(agents, names, service.clock, noting, service.http)
+    gate = Gate(agents, names, service, noting)
     config = uvicorn.Config(
         Proxies(gate, reach.proxies), proxy_headers=False, log_config=None, access_log=False, lifespan="off", server_header=False,
         timeout_graceful_shutdown=int(grace_s), timeout_keep_alive=30, h11_max_incomplete_event_size=65536,

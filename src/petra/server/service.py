@@ -51,6 +51,8 @@ class Service:
     audit: Audit = field(init=False)
     operations: Operations = field(init=False)
     http: HttpMeters = field(default_factory=HttpMeters)
+    traces: bool = False
+    """Whether executions go on in the traces of who starts them."""
     readers: int = 0
     """How many streams are being read."""
     safe: Safe | None = None

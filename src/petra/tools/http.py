@@ -28,6 +28,7 @@ from petra.tools.base import ToolContext, ToolError, ToolSettings, flag, number,
 from petra.tools.connections import ONE, Connections
 from petra.tools.egress import GatedTransport
 from petra.tools.http_files import Part, downloaded, more_of, parts_of, too_large
+from petra.trace_context import CALL
 from petra.wire import ErrorKind, Outcome
 
 MAX_REDIRECTS: Final = 10
@@ -176,6 +177,8 @@ def _request(
     headers = {key: _text(f"headers.{key}", value) for key, value in (fields.headers or {}).items()}
     if key is not None and not any(name.lower() == "idempotency-key" for name in headers):
         headers["Idempotency-Key"] = key
+    if (call := CALL.get()) is not None and not any(n.lower() == "traceparent" for n in headers):
+        headers["traceparent"] = call.header
     if credentials.header is not None:
         headers[credentials.header[0]] = credentials.header[1]
     try:

@@ -146,6 +146,8 @@ class Assignment(Wire, frozen=True):
     compensate: bool = False
     readable: list[str] = []
     namespace: str = DEFAULT
+    trace: str = ""
+    """The trace context that its execution came with, if it came with one."""
 
 
 class Iteration(Wire, frozen=True):

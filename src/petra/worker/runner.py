@@ -31,6 +31,7 @@ from petra.pipeline import AskAgain, Finished, Jitter, Load, Machine, NextAttemp
 from petra.pipeline.machine import Next
 from petra.references import Followed, NeededError
 from petra.tools.base import Cancellation, Objects, ToolContext, ToolError, interruptible, plain
+from petra.trace_context import RUN, RunTraced
 from petra.wire import RETRYABLE, Assignment, Error, Iteration, Outcome, Report
 from petra.wire.frames import LogLine, Retrying, RunReport
 from petra.worker.gathering import gather, is_part
@@ -96,6 +97,7 @@ class Runner:
     async def run(self, work: Work) -> RunReport:
         """Run an assignment to its end; return its report, or the last part of it."""
         assignment = work.given
+        RUN.set(RunTraced(assignment.execution, assignment.run, assignment.step, assignment.trace))
         try:
             if assignment.gather is not None:
                 return report_of(assignment, await self._gather(work, assignment.gather))

@@ -9,13 +9,20 @@ import os
 import signal
 from pathlib import Path
 from random import SystemRandom  # noqa: TID251 - the spread of retries, not a decision
+from typing import TYPE_CHECKING
 
+from petra.clock import SystemClock
 from petra.keychain import FileCredentials, Keychain
 from petra.keychain.providers import plug_ins
 from petra.objects import Objects
+from petra.telemetry import traces
 from petra.tools.base import ToolSettings
 from petra.tools.registry import Registry, learn_plug_ins
+from petra.worker.runner import Tools
 from petra.worker.worker import Connect, Offer, Worker
+
+if TYPE_CHECKING:
+    from petra.telemetry.otel import Traces
 
 REFUSE_PRIVATE = "PETRA_REFUSE_PRIVATE"
 """The variable that keeps the http tasks of every worker started under it to public addresses."""
@@ -38,8 +45,9 @@ async def work(
     registry = Registry(ToolSettings(refuse_private=refuse_private))
     known = FileCredentials(credentials) if credentials else None
     keychain = Keychain(credentials=known, providers=plug_ins())
+    sends = traces("petra-worker")
     worker = Worker(
-        connect, offer, registry=registry, keychain=keychain, objects=objects, jitter=SystemRandom().random
+        connect, offer, registry=registry if sends is None else _traced(registry, sends), keychain=keychain, objects=objects, jitter=SystemRandom().random
     )  # fmt: skip
     asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, worker.drain)
     # What is here now stays: looking through it for cycles would hold up heartbeats by tens of milliseconds.
@@ -50,6 +58,14 @@ async def work(
     finally:
         await registry.close()
         await keychain.close()
+        if sends is not None:
+            await asyncio.to_thread(sends.close)
+
+
+def _traced(registry: Registry, sends: Traces) -> Tools:
+    from petra.telemetry.calls import TracedTools  # noqa: PLC0415 - only where it is wanted
+
+    return TracedTools(registry, sends, SystemClock())
 
 
 def refuses_private() -> bool:

@@ -30,7 +30,8 @@ export type ActOn =
   | 'item'
   | 'schedule'
   | 'playbook'
-  | 'notification';
+  | 'notification'
+  | 'trigger';
 
 /** What every act is asked with: what the person may, and whether the server is there. */
 export interface Doer {

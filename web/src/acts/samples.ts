@@ -2,12 +2,14 @@
 import type { WorkItem } from '../api/items';
 import type { NotificationItem } from '../api/notifications';
 import type { Schedule } from '../api/schedules';
+import type { TriggerItem } from '../api/triggers';
 import { BULK_ACTS } from './bulk';
 import { completing, ITEM_ACTS, saving } from './items';
 import { NOTIFICATION_ACTS } from './notifications';
 import { ACTS, type Act, type ActView, type Doer, type Form } from './registry';
 import { SCHEDULE_ACTS } from './schedules';
 import { START } from './starting/start';
+import { TRIGGER_ACTS } from './triggers';
 
 export const ITEM: WorkItem = {
   id: 'i1',
@@ -67,6 +69,21 @@ export const NOTIFICATION: NotificationItem = {
   error: 'HTTP 500',
   title: 'It failed',
   text: '',
+};
+
+export const TRIGGER: TriggerItem = {
+  name: 'orders',
+  playbook: 'load',
+  version: null,
+  source: 'webhook',
+  words: 'POST /hooks/orders',
+  document: {},
+  digest: 'd',
+  paused: false,
+  reason: null,
+  dead: 2,
+  watch: null,
+  last: [],
 };
 
 export const VIEW: ActView = {
@@ -146,6 +163,8 @@ export const EVERY: readonly Sample[] = [
   ...samples('bulk', BULK_ACTS, { ...VIEW, which: SOME }),
   ...samples('bulk, by filter', BULK_ACTS, { ...VIEW, which: MATCHING }),
   ...samples('notification', NOTIFICATION_ACTS, { ...VIEW, notification: NOTIFICATION }),
+  ...samples('trigger', TRIGGER_ACTS, { ...VIEW, trigger: TRIGGER, letters: [] }),
+  ...samples('trigger, one letter', TRIGGER_ACTS, { ...VIEW, trigger: TRIGGER, letters: ['dl_1'] }),
   ...samples('start', [START], { ...VIEW, path: 'a/b', workload: { a: 1 }, labels: { env: 'prod' } }),
   ...samples('start a text', [START], {
     ...VIEW,

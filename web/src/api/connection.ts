@@ -1,6 +1,7 @@
 /** Whether the server is there, as the status line says it. One value, heard by whoever shows it. */
 
-export type Line = 'connecting' | 'live' | 'offline';
+/** `polling`: the server answers, but a stream of it cannot be held. */
+export type Line = 'connecting' | 'live' | 'polling' | 'offline';
 
 export interface Connection {
   line: Line;
@@ -35,6 +36,10 @@ export class ConnectionStore {
 
   heard(at: number): void {
     this.#set({ ...this.#now, heard: at, line: 'live' });
+  }
+
+  polled(at: number): void {
+    this.#set({ ...this.#now, heard: at, line: 'polling' });
   }
 
   version(server: string): void {

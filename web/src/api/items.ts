@@ -20,7 +20,7 @@ export type WorkItem = Omit<Schemas['WorkItem'], 'body'> & { body: ItemBody };
 export const BOXES = ['mine', 'open', 'done', 'all'] as const;
 export type Box = (typeof BOXES)[number];
 
-const OPEN_STATES = new Set(['offered', 'allocated', 'started', 'suspended']);
+export const OPEN_STATES = new Set(['offered', 'allocated', 'started', 'suspended']);
 
 export function isOpen(item: Pick<WorkItem, 'state'>): boolean {
   return OPEN_STATES.has(item.state);

@@ -40,6 +40,8 @@ export const keys = {
   secrets: ['secrets'] as const,
   tokens: ['tokens'] as const,
   users: ['users'] as const,
+  triggers: ['triggers'] as const,
+  dead: (name: string, number: number) => ['triggers', name, 'dead', number] as const,
   notifications: (asked: unknown) => ['notifications', asked] as const,
   audit: (actor: string) => ['audit', actor] as const,
   workItemCounts: ['work-items', 'counts'] as const,

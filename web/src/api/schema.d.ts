@@ -1978,6 +1978,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/triggers/{name}/explain": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Explained
+         * @description Say what a trigger waits for, and what keeps events from starting something: a pause, a missing secret, dead letters.
+         */
+        get: operations["ApiV1TriggersNameExplainExplained"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/triggers/{name}/pause": {
         parameters: {
             query?: never;
@@ -3865,7 +3885,7 @@ export interface components {
         };
         /**
          * OnTriggers
-         * @description Do something with triggers: apply a text, list, get, test an event, pause, resume, dead, replay, remove (S24).
+         * @description Do something with triggers: apply a text, list, get, explain, test an event, pause, resume, dead, replay, remove (S24).
          *
          *         ``letters`` are the dead letters to try again; without any, all of the trigger's are.
          */
@@ -5005,6 +5025,15 @@ export interface components {
          */
         TriedEvent: {
             event: Record<string, never>;
+        };
+        /**
+         * TriggerExplained
+         * @description What a trigger waits for, and everything that keeps events from starting something.
+         */
+        TriggerExplained: {
+            name: string;
+            sentence: string;
+            why: string[];
         };
         /**
          * TriggerItem
@@ -10020,6 +10049,45 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["DeadLetterPage"];
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            405: components["responses"]["Problem405"];
+            408: components["responses"]["Problem408"];
+            409: components["responses"]["Problem409"];
+            412: components["responses"]["Problem412"];
+            413: components["responses"]["Problem413"];
+            421: components["responses"]["Problem421"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+            507: components["responses"]["Problem507"];
+        };
+    };
+    ApiV1TriggersNameExplainExplained: {
+        parameters: {
+            query?: {
+                namespace?: string | null;
+            };
+            header?: never;
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Request fulfilled, document follows */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TriggerExplained"];
                 };
             };
             400: components["responses"]["Problem400"];

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { ConnectionStore, connection } from './connection';
-import { type Message, pause, type Source, Stream } from './stream';
+import { type Message, POLL_MS, POLLS_MAX, pause, SILENT_MS, type Source, Stream, TRIES_MAX } from './stream';
 
 class Fake implements Source {
   static all: Fake[] = [];
@@ -117,4 +117,82 @@ test('another version of the server is noticed', () => {
   expect(store.isStale).toBe(false);
   store.version('2');
   expect(store.isStale).toBe(true);
+});
+
+const ask = vi.fn(async () => {});
+const polled = () =>
+  new Stream(
+    { url: () => '/s', types: TYPES, take: (one) => heard.push(one), poll: ask },
+    (url) => new Fake(url),
+  );
+
+async function failed(times: number): Promise<void> {
+  for (let n = 0; n < times; n++) {
+    Fake.all.at(-1)?.onerror?.(new Event('error'));
+    await vi.advanceTimersByTimeAsync(n < TRIES_MAX ? pause(n) : 0);
+  }
+}
+
+test('a stream that cannot be held is asked for instead, and tried again after a while', async () => {
+  ask.mockClear();
+  const stream = polled();
+  await failed(TRIES_MAX + 1);
+  expect(ask).toHaveBeenCalledTimes(1);
+  expect(connection.get().line).toBe('polling');
+  const opened = Fake.all.length;
+  await vi.advanceTimersByTimeAsync(POLL_MS * (POLLS_MAX - 1));
+  expect(ask).toHaveBeenCalledTimes(POLLS_MAX);
+  expect(Fake.all).toHaveLength(opened);
+  await vi.advanceTimersByTimeAsync(POLL_MS);
+  expect(Fake.all).toHaveLength(opened + 1);
+  Fake.all.at(-1)?.say('hello', {});
+  expect(connection.get().line).toBe('live');
+  await vi.advanceTimersByTimeAsync(POLL_MS * 3);
+  expect(ask).toHaveBeenCalledTimes(POLLS_MAX);
+  stream.close();
+});
+
+test('where nobody answers either, the line says so, and the stream is tried again', async () => {
+  ask.mockClear();
+  ask.mockImplementation(async () => {
+    throw new Error('refused');
+  });
+  const stream = polled();
+  await failed(TRIES_MAX + 1);
+  expect(connection.get().line).toBe('offline');
+  const opened = Fake.all.length;
+  await vi.advanceTimersByTimeAsync(POLL_MS);
+  expect(Fake.all).toHaveLength(opened + 1);
+  stream.close();
+});
+
+test('one that is open but never says a word is as good as broken', async () => {
+  const stream = polled();
+  await vi.advanceTimersByTimeAsync(SILENT_MS);
+  expect(Fake.all[0]?.closed).toBe(true);
+  await vi.advanceTimersByTimeAsync(pause(0));
+  expect(Fake.all).toHaveLength(2);
+  Fake.all[1]?.say('hello', {});
+  await vi.advanceTimersByTimeAsync(SILENT_MS * 2);
+  expect(Fake.all[1]?.closed).toBe(false);
+  stream.close();
+});
+
+test('an answer that comes after it was closed is not heard, and nothing is asked any more', async () => {
+  ask.mockClear();
+  let answer = () => {};
+  ask.mockImplementation(
+    () =>
+      new Promise<void>((resolve) => {
+        answer = resolve;
+      }),
+  );
+  const stream = polled();
+  await failed(TRIES_MAX + 1);
+  connection.line('connecting');
+  stream.close();
+  answer();
+  await vi.advanceTimersByTimeAsync(POLL_MS * 5);
+  expect(connection.get().line).toBe('connecting');
+  expect(ask).toHaveBeenCalledTimes(1);
 });

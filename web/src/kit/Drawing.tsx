@@ -79,7 +79,7 @@ interface ArcProps {
 }
 
 function Arc({ arc, text, taken, missed }: ArcProps) {
-  const [x, y] = arc.points[Math.floor(arc.points.length / 2)] ?? [0, 0];
+  const [x, y] = middle(arc.points);
   return (
     <g data-taken={taken || undefined} data-missed={missed || undefined} data-arc={`${arc.from} ${arc.to}`}>
       <path
@@ -94,6 +94,14 @@ function Arc({ arc, text, taken, missed }: ArcProps) {
       )}
     </g>
   );
+}
+
+/** The middle of the middle piece of a line: two arcs that end in one place are told apart there. */
+export function middle(points: GraphArc['points']): [number, number] {
+  const after = Math.max(1, Math.floor(points.length / 2));
+  const [x, y] = points[after - 1] ?? [0, 0];
+  const [toX, toY] = points[after] ?? [x, y];
+  return [(x + toX) / 2, (y + toY) / 2];
 }
 
 interface NodeProps {

@@ -1,5 +1,6 @@
 import { useVirtualizer } from '@tanstack/react-virtual';
 import { type KeyboardEvent, type ReactNode, type Ref, useEffect, useRef } from 'react';
+import { ROW, useDensity } from './density';
 import css from './kit.module.css';
 
 export interface Column<T> {
@@ -21,6 +22,8 @@ interface Props<T> {
   keyOf: (row: T) => string;
   /** The key of the row that is selected. */
   selected?: string | null;
+  /** Its number, where that is known: very many rows are not searched for it then. */
+  selectedAt?: number;
   onSelect?: (row: T) => void;
   onOpen?: (row: T) => void;
   /** Called when the last rows come into view. */
@@ -28,6 +31,8 @@ interface Props<T> {
   onTop?: (atTop: boolean) => void;
   /** Keys that the table does not know. */
   onKey?: (event: KeyboardEvent, row: T | undefined) => void;
+  /** Rows that are not quite there: of the time after the one that is shown. */
+  isFaint?: (row: T) => boolean;
   /** Stay at the end while rows are added there. */
   follow?: boolean;
   empty?: ReactNode;
@@ -37,7 +42,8 @@ const NEAR = 20;
 
 /** Rows in a window: as many as you like, of which those are in the page that are seen. */
 export function VirtualTable<T>(props: Props<T>) {
-  const { rows, columns, rowHeight = 32, selected, keyOf, onEnd, onTop, follow } = props;
+  const near = ROW[useDensity()];
+  const { rows, columns, rowHeight = near, selected, keyOf, onEnd, onTop, follow } = props;
   const box = useRef<HTMLDivElement>(null);
   const view = useVirtualizer({
     count: rows.length,
@@ -46,6 +52,8 @@ export function VirtualTable<T>(props: Props<T>) {
     overscan: 12,
     initialRect: { width: 800, height: 600 },
   });
+  // biome-ignore lint/correctness/useExhaustiveDependencies: other heights are measured anew
+  useEffect(() => view.measure(), [rowHeight]);
   const items = view.getVirtualItems();
   const last = items.at(-1)?.index ?? 0;
   useEffect(() => {
@@ -54,7 +62,7 @@ export function VirtualTable<T>(props: Props<T>) {
   useEffect(() => {
     if (follow && rows.length) view.scrollToIndex(rows.length - 1, { align: 'end' });
   }, [follow, rows.length, view]);
-  const at = selected ? rows.findIndex((row) => keyOf(row) === selected) : -1;
+  const at = props.selectedAt ?? (selected ? rows.findIndex((row) => keyOf(row) === selected) : -1);
   useEffect(() => {
     if (at >= 0 && !follow) view.scrollToIndex(at, { align: 'auto' });
   }, [at, follow, view]);
@@ -127,6 +135,7 @@ export function VirtualTable<T>(props: Props<T>) {
               data-index={item.index}
               aria-rowindex={item.index + 2}
               aria-selected={isSelected}
+              data-faint={props.isFaint?.(row) || undefined}
               tabIndex={isSelected || (at < 0 && item.index === 0) ? 0 : -1}
               style={{
                 gridTemplateColumns: template,

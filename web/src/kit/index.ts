@@ -21,7 +21,9 @@ export { Copyable, copy, Duration, Empty, ErrorBox, Kbd, Skeleton, Time } from '
 export { lookOf, OVER, type Token } from './states';
 export { Tabs } from './Tabs';
 export { toast } from './toast';
+export { useNow } from './useNow';
 export { type Paged, usePages } from './usePages';
+export { useWidth } from './useWidth';
 export { Value } from './Value';
 export type { Column } from './VirtualTable';
 export { VirtualTable } from './VirtualTable';

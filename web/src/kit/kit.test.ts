@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import { type Command, fits, modeOf } from './commands';
+import { middle } from './Drawing';
 import { bytes, duration, plural, shortId, shortTime } from './format';
 import { pressed } from './keyboard';
 import { lookOf, TOKENS } from './states';
@@ -94,4 +95,22 @@ test('every status has a colour, a word and an icon; what nobody knows is shown 
   }
   expect(lookOf('something new').word).toBe('something new');
   expect(lookOf('waiting', 'incident').token).toBe('stuck');
+});
+
+test('what is said of an arc stands in its middle', () => {
+  expect(
+    middle([
+      [0, 0],
+      [10, 20],
+    ]),
+  ).toEqual([5, 10]);
+  expect(
+    middle([
+      [0, 0],
+      [0, 10],
+      [10, 10],
+      [10, 20],
+    ]),
+  ).toEqual([5, 10]);
+  expect(middle([])).toEqual([0, 0]);
 });

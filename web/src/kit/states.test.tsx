@@ -1,8 +1,9 @@
 // @vitest-environment jsdom
-import { cleanup, fireEvent, screen } from '@testing-library/react';
+import { act, cleanup, fireEvent, screen } from '@testing-library/react';
 import { afterEach, beforeAll, expect, test, vi } from 'vitest';
 import { away, Problem } from '../api/problems';
 import { Button, Dialog, Empty, ErrorBox, Skeleton, State, Tabs, Value, VirtualTable } from '.';
+import { turnDensity } from './density';
 import { isAccessible, makeBrowserParts, show } from './testing';
 
 beforeAll(makeBrowserParts);
@@ -128,4 +129,18 @@ test('a dialog has a name and is left by Escape', async () => {
 test('a state has its word, also where only its icon is seen', () => {
   show(<State status="waiting" reason="human" bare />);
   expect(screen.getByText('waiting · human')).toBeTruthy();
+});
+
+test('rows stand closer where somebody likes it compact, and that is remembered', () => {
+  const rows = Array.from({ length: 50 }, (_, n) => String(n));
+  const columns = [{ id: 'n', head: 'N', width: '1fr', cell: (row: string) => row }];
+  show(<VirtualTable label="Numbers" columns={columns} rows={rows} keyOf={(row) => row} />);
+  const height = () => screen.getByRole('rowgroup').style.height;
+  expect(height()).toBe('1600px');
+  act(() => turnDensity());
+  expect(height()).toBe('1250px');
+  expect(document.documentElement.dataset.density).toBe('compact');
+  expect(localStorage.getItem('petra.density')).toBe('compact');
+  act(() => turnDensity());
+  expect(height()).toBe('1600px');
 });

@@ -39,6 +39,7 @@ export class FoldedTime {
 
   /** Where a moment is, from 0 to 1. */
   at(time: number): number {
+    if (!this.folds.length) return Math.max(0, Math.min(1, (time - this.start) / this.#shown));
     const kept = Math.max(this.start, Math.min(this.end, time));
     let shown = kept - this.start;
     for (const fold of this.folds) {

@@ -1,9 +1,10 @@
 import { execFileSync } from 'node:child_process';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { APPROVAL, GATED } from './books';
 import { expect, isAccessible, letIn, Served, test } from './serving';
 
-const PYTHON = join(import.meta.dirname, '../../../.venv/bin/python');
+const PETRA = process.env.PETRA || join(import.meta.dirname, '../../../.venv/bin/petra');
+const PYTHON = join(dirname(PETRA), 'python');
 
 test('10 a gate is explained with its operands, ctx is changed from there, and it runs', async ({
   inside: page,

@@ -85,7 +85,7 @@ test('pictures of every page', async ({ page }) => {
       { name: 'playbooks', path: '/playbooks', ready: '[role=row]' },
       { name: 'playbook', path: '/p/freight', ready: '[data-step]' },
       { name: 'editor', path: '/edit/freight', ready: '.cm-content' },
-      { name: 'inbox', path: `/inbox?box=open&item=${item?.execution}/${item?.id}`, ready: 'form' },
+      { name: 'inbox', path: `/inbox?box=open&item=${item?.execution}/${item?.id}`, ready: 'h2' },
       { name: 'schedules', path: '/schedules', ready: 'h1' },
       { name: 'workers', path: '/workers', ready: 'h1' },
       { name: 'system', path: '/system', ready: 'h1' },

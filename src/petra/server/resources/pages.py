@@ -26,7 +26,7 @@ from petra.server.workbench import checked
 AnyHttpRequest = Request[Any, Any, Any]
 BUILT: Final = Path(__file__).parent.parent / "ui"
 ROOTS: Final = (
-    "executions", "e", "playbooks", "p", "edit", "inbox", "schedules", "notifications", "workers", "system",
+    "executions", "e", "playbooks", "p", "edit", "inbox", "schedules", "triggers", "notifications", "workers", "system",
 )  # fmt: skip
 """What the addresses of pages begin with; the page itself knows what is behind them."""
 _NAME: Final = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]*")

@@ -120,9 +120,13 @@ function Stand({ seen, way, onTest }: { seen: WalkThrough; way: Way; onTest: (ad
     <div className="row wrap">
       <State status={seen.status || 'running'} reason={seen.waiting_on ?? ''} />
       <span className="muted">
-        {duration((seen.elapsed_s ?? 0) * 1000)} virtual
-        {way.seed === null ? '' : ` · by dice, seed ${way.seed}`}
-        {seen.refused ? ` · refused: ${seen.refused}` : ''}
+        {[
+          seen.elapsed_s ? `${duration(seen.elapsed_s * 1000)} virtual` : '',
+          way.seed === null ? '' : `by dice, seed ${way.seed}`,
+          seen.refused ? `refused: ${seen.refused}` : '',
+        ]
+          .filter(Boolean)
+          .join(' · ')}
       </span>
       {over ? <Value value={(seen.output ?? null) as Json} name="output" /> : null}
       {over ? (

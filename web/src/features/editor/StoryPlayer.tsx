@@ -32,8 +32,10 @@ export function factAt(story: StoryStore, seq: number, step: string, stuck: bool
   const facts = story.stepAt(seq, step);
   if (facts.active) return { text: `${number(facts.active)} running`, token: stuck ? 'stuck' : 'running' };
   if (facts.ready) return { text: `${number(facts.ready)} waiting`, token: stuck ? 'stuck' : 'waiting' };
-  if (!facts.started) return null;
+  if (!facts.last) return null;
   if (facts.lastFailed) return { text: 'failed', token: 'failed' };
+  // a proof tells of firings, not of runs: what was there and has gone on is done
+  if (facts.started && !facts.done) return { text: 'withdrawn' };
   return { text: facts.done > 1 ? `done ${number(facts.done)} ×` : 'done', token: 'done' };
 }
 
@@ -46,6 +48,16 @@ export function beadsAt(story: StoryStore, seq: number): Map<string, number> {
     if (place.arc && tokens > 0) found.set(place.arc.join(' '), tokens);
   });
   return found;
+}
+
+/** Whether a token came by an arc: by one that places name, or to a step whose tokens are told without their arcs. */
+function hasCome(story: StoryStore, taken: Int32Array, arc: GraphArc): boolean {
+  const into = story.places.flatMap((place, n) => (place.step === arc.to ? [{ place, n }] : []));
+  const named = into.filter(({ place }) => place.arc !== null);
+  const meant = named.length
+    ? named.filter(({ place }) => place.arc?.[0] === arc.from && place.arc[1] === (arc.index ?? 0))
+    : into;
+  return meant.some(({ n }) => (taken[n] ?? 0) > 0);
 }
 
 /** A story that is no execution: a counter-example, a case, a walk. Stepped, dragged and played like one. */
@@ -64,10 +76,7 @@ export function StoryPlayer({ graph, frames, label, at, onAt, stuck = false, sel
   }, [playing, seq, total, story, onAt]);
   const beads = useMemo(() => beadsAt(story, seq), [story, seq]);
   const taken = useMemo(() => story.takenAt(seq), [story, seq]);
-  const came = (arc: GraphArc) =>
-    story.places.some(
-      (place, n) => place.arc?.[0] === arc.from && place.arc[1] === (arc.index ?? 0) && (taken[n] ?? 0) > 0,
-    );
+  const came = (arc: GraphArc) => hasCome(story, taken, arc);
   const words = seq ? `${story.typeOf(seq)} ${story.stepOf(seq)}`.trim() : 'before it begins';
   const toggle = () => {
     if (!playing && seq >= total) onAt(0);

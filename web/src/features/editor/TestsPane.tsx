@@ -1,8 +1,8 @@
-import { FolderOpen, Play, Plus } from 'lucide-react';
+import { Copy, FolderOpen, Play, Plus } from 'lucide-react';
 import { useRef } from 'react';
 import type { CaseDone, Finding, Tested } from '../../api/authoring';
 import type { Graph, GraphNode } from '../../api/shapes';
-import { Button, Drawing, duration, Empty, ErrorBox, plural } from '../../kit';
+import { Button, copy, Drawing, duration, Empty, ErrorBox, plural } from '../../kit';
 import { firstCase, percentage, timesTaken, withCase } from './cases';
 import css from './editor.module.css';
 import { StoryPlayer } from './StoryPlayer';
@@ -69,6 +69,11 @@ export function TestsPane(props: Props) {
           Add a case
         </Button>
         <OpenFile onText={onText} />
+        {text.trim() ? (
+          <Button icon={Copy} onClick={() => void copy(text)}>
+            Copy it
+          </Button>
+        ) : null}
         <Summary tested={tested} />
       </div>
       {text.trim() ? (

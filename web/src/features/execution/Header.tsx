@@ -1,7 +1,7 @@
 import { Link } from '@tanstack/react-router';
 import { CircleHelp, Ellipsis, Terminal } from 'lucide-react';
 import { ACTS, actOf, hindrance } from '../../acts/registry';
-import { Button, duration, MenuButton, number, State, shortId, Time } from '../../kit';
+import { Button, duration, MenuButton, number, OVER, State, shortId, Time, useNow } from '../../kit';
 import css from './execution.module.css';
 import { useLineage } from './side/FamilyTab';
 import type { View } from './view';
@@ -29,7 +29,8 @@ function Above({ view }: { view: View }) {
 export function Header({ view, onCopy }: { view: View; onCopy: () => void }) {
   const { head, story, acts } = view;
   const started = head.started ? Date.parse(head.started) : 0;
-  const end = head.ended ? Date.parse(head.ended) : story.version ? story.timeOf(story.version) : started;
+  const now = useNow(!OVER.has(head.status));
+  const end = head.ended ? Date.parse(head.ended) : now;
   const main = head.status === 'paused' ? ['resume', 'rerun'] : ['pause', 'rerun'];
   return (
     <div className={css.head}>
@@ -59,9 +60,11 @@ export function Header({ view, onCopy }: { view: View; onCopy: () => void }) {
         ) : null}
       </span>
       <span className="grow" />
-      <Button icon={CircleHelp} onClick={() => view.go({ tab: 'explain' })} title="Why it waits (e)">
-        Explain
-      </Button>
+      <span className={css.wide}>
+        <Button icon={CircleHelp} onClick={() => view.go({ tab: 'explain' })} title="Why it waits (e)">
+          Explain
+        </Button>
+      </span>
       {main.map((id) => {
         const act = actOf(id);
         return (
@@ -84,9 +87,11 @@ export function Header({ view, onCopy }: { view: View; onCopy: () => void }) {
       >
         <Ellipsis size={16} aria-hidden />
       </MenuButton>
-      <Button icon={Terminal} onClick={onCopy} title="The same on the command line">
-        CLI
-      </Button>
+      <span className={css.wide}>
+        <Button icon={Terminal} onClick={onCopy} title="The same on the command line">
+          CLI
+        </Button>
+      </span>
     </div>
   );
 }

@@ -116,6 +116,11 @@ export function useStory(id: string | null) {
         types: TYPES,
         take,
         goesOn: () => !isOver(),
+        poll: async () => {
+          const before = fresh.version;
+          await fill();
+          if (fresh.version !== before) refetch();
+        },
       });
       end = whileVisible(stream);
     };

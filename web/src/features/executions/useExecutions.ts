@@ -64,13 +64,16 @@ export function useExecutions(query: ListQuery) {
 
   useEffect(() => {
     const types = ['hello', 'execution.row', 'execution.gone', 'reset', 'bye'];
-    const end = whileVisible(new Stream({ url: () => `${API}/stream?topics=executions`, types, take }));
+    const poll = () =>
+      client.refetchQueries({ queryKey: keys.executions, type: 'active' }, { throwOnError: true });
+    const url = () => `${API}/stream?topics=executions`;
+    const end = whileVisible(new Stream({ url, types, take, poll }));
     return () => {
       clearTimeout(timer.current);
       timer.current = undefined;
       end();
     };
-  }, [take]);
+  }, [take, client]);
 
   const text = JSON.stringify(key);
   // biome-ignore lint/correctness/useExhaustiveDependencies: another question, other news

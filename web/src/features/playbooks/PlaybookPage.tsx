@@ -90,7 +90,9 @@ function GraphTab({ path, digest }: { path: string; digest: string }) {
     <div className={css.pad}>
       {went.data ? (
         <p className="row">
-          <span className="muted">the last {plural(went.data.executions, 'execution')}</span>
+          {went.data.executions ? (
+            <span className="muted">the last {plural(went.data.executions, 'execution')}</span>
+          ) : null}
           <Outcomes last={went.data.last} />
         </p>
       ) : null}

@@ -95,7 +95,7 @@ function Compared({ from, to }: { from: string; to: string }) {
   const label = `From ${from.slice(0, 8)} to ${to.slice(0, 8)}`;
   return (
     <section className="stack tight" aria-label={label}>
-      <h3>{label}</h3>
+      <p className="muted">{label}</p>
       <Suspense fallback={<Skeleton lines={8} />}>
         <TextDiff before={unsigned(before.data.text)} after={unsigned(after.data.text)} label={label} />
       </Suspense>

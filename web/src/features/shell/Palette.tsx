@@ -1,7 +1,7 @@
 import { Spotlight, spotlight } from '@mantine/spotlight';
 import { useQuery } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
-import { useState } from 'react';
+import { useEffect, useState } from 'react';
 import { search } from '../../api/calls';
 import type { Hit } from '../../api/shapes';
 import { Kbd } from '../../kit';
@@ -10,12 +10,13 @@ import { bindings } from '../../kit/keyboard';
 import { turnTheme } from '../../kit/theme';
 import { NAV } from './nav';
 
-export const openPalette = (): void => spotlight.open();
-
 const MOST = 12;
 
-/** Search and commands in one place: `Ctrl K`. */
-export function Palette() {
+/** Search and commands in one place: `Ctrl K`. It opens whenever it is asked for once more. */
+export default function Palette({ asked }: { asked: number }) {
+  useEffect(() => {
+    if (asked) spotlight.open();
+  }, [asked]);
   const [text, setText] = useState('');
   const navigate = useNavigate();
   const mode = modeOf(text);

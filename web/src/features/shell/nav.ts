@@ -4,14 +4,23 @@ export interface NavEntry {
   label: string;
   /** What its keys are after `g`. */
   key: string;
+  /** How narrow a window may be and still show it; without it, it is behind "More". */
+  from?: number;
 }
 
 export const NAV: readonly NavEntry[] = [
-  { to: '/executions', label: 'Executions', key: 'e' },
-  { to: '/playbooks', label: 'Playbooks', key: 'p' },
-  { to: '/inbox', label: 'Inbox', key: 'i' },
-  { to: '/schedules', label: 'Schedules', key: 'c' },
+  { to: '/executions', label: 'Executions', key: 'e', from: 0 },
+  { to: '/playbooks', label: 'Playbooks', key: 'p', from: 760 },
+  { to: '/inbox', label: 'Inbox', key: 'i', from: 0 },
+  { to: '/schedules', label: 'Schedules', key: 'c', from: 760 },
+  { to: '/triggers', label: 'Triggers', key: 't' },
   { to: '/notifications', label: 'Notifications', key: 'n' },
   { to: '/workers', label: 'Workers', key: 'w' },
   { to: '/system', label: 'System', key: 's' },
 ];
+
+/** The pages that a window of a width shows, and those that are behind "More". */
+export function split(width: number): { shown: NavEntry[]; more: NavEntry[] } {
+  const isShown = (entry: NavEntry) => entry.from !== undefined && width >= entry.from;
+  return { shown: NAV.filter(isShown), more: NAV.filter((entry) => !isShown(entry)) };
+}

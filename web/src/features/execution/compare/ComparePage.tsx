@@ -5,7 +5,7 @@ import { useCallback, useMemo, useState } from 'react';
 import { asCli } from '../../../acts/copy';
 import { diff as fetchDiff, graph as fetchGraph } from '../../../api/calls';
 import { keys } from '../../../api/keys';
-import type { Diff, Execution, WaitingTold } from '../../../api/shapes';
+import type { Diff, Execution } from '../../../api/shapes';
 import {
   Button,
   copy,
@@ -21,6 +21,7 @@ import { readSel, type Sel, writeSel } from '../../../story/select';
 import type { StoryStore } from '../../../story/store';
 import { Canvas } from '../graph/Canvas';
 import type { Camera } from '../graph/camera';
+import { useExplanation } from '../side/ExplainTab';
 import { useStory } from '../useStory';
 import { type Pair, placeOfRecord, placesOf, senseOf } from './aligned';
 import css from './compare.module.css';
@@ -28,7 +29,6 @@ import { Differences } from './Differences';
 import { Locked } from './Locked';
 
 const route = getRouteApi('/inside/e/$id/diff/$other');
-const NONE: ReadonlyMap<string, WaitingTold> = new Map();
 
 /** Two executions side by side: where they part, and what came of it. */
 export function Page() {
@@ -182,6 +182,11 @@ function Side({ side, name, seq, sel, select, camera, onCamera }: SideProps) {
     queryFn: () => fetchGraph(head.digest, 'step'),
     staleTime: Number.POSITIVE_INFINITY,
   });
+  const explained = useExplanation({ id: head.id, live: false, seq }, story.version).data;
+  const waiting = useMemo(
+    () => new Map((explained?.waiting ?? []).map((one) => [one.step, one])),
+    [explained],
+  );
   const openChild = useCallback(() => undefined, []);
   const step = sel?.kind === 'step' ? sel.step : null;
   const picture = {
@@ -191,7 +196,7 @@ function Side({ side, name, seq, sel, select, camera, onCamera }: SideProps) {
     seq,
     sel,
     step,
-    waiting: NONE,
+    waiting,
     select,
     openChild,
     child: null,

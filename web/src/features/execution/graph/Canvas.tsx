@@ -1,5 +1,5 @@
 import '@xyflow/react/dist/base.css';
-import { type EdgeTypes, type NodeTypes, ReactFlow, useReactFlow } from '@xyflow/react';
+import { type EdgeTypes, type NodeTypes, ReactFlow, useReactFlow, useStoreApi } from '@xyflow/react';
 import { type KeyboardEvent, useEffect, useMemo, useRef } from 'react';
 import type { Graph, GraphNode } from '../../../api/shapes';
 import { ArcEdge, type ArcEdgeData } from './ArcEdge';
@@ -20,6 +20,8 @@ const NODES: NodeTypes = {
 const EDGES: EdgeTypes = { arc: ArcEdge };
 /** Farther away than this nobody reads: boxes are drawn without their words. */
 const FAR = 0.3;
+/** Up to so many nodes it costs less to keep all than to make those that come into view. */
+const MANY = 400;
 
 interface Props {
   picture: Picture;
@@ -34,6 +36,7 @@ interface Props {
 /** Steps and arcs, or places and transitions, as they were at a record. */
 export function Canvas({ picture, graph, label, camera, onCamera, onChild }: Props) {
   const flow = useReactFlow();
+  const room = useStoreApi();
   const box = useRef<HTMLDivElement>(null);
   const { story, edition, seq, waiting, step, sel, child } = picture;
   // biome-ignore lint/correctness/useExhaustiveDependencies: the story changes by its edition
@@ -41,7 +44,7 @@ export function Canvas({ picture, graph, label, camera, onCamera, onChild }: Pro
   // biome-ignore lint/correctness/useExhaustiveDependencies: see above
   const edges = useMemo(() => edgesOf(picture, graph), [story, edition, seq, sel, step, child, graph]);
   const byId = useMemo(() => new Map<string, GraphNode>(graph.nodes.map((node) => [node.id, node])), [graph]);
-  const area = () => box.current?.getBoundingClientRect() ?? { width: 0, height: 0 };
+  const area = () => room.getState(); // asking the page would have it laid out anew, at every move
 
   const told = useRef('');
   const given = camera ? writeCamera(camera) : '';
@@ -108,7 +111,7 @@ export function Canvas({ picture, graph, label, camera, onCamera, onChild }: Pro
         elementsSelectable={false}
         deleteKeyCode={null}
         disableKeyboardA11y
-        onlyRenderVisibleElements={graph.nodes.length > 200}
+        onlyRenderVisibleElements={graph.nodes.length > MANY}
         proOptions={{ hideAttribution: true }}
         onMove={(event, view) => moved(event, view, false)}
         onMoveEnd={(event, view) => moved(event, view, true)}

@@ -17,7 +17,9 @@ export function GraphPane({ view }: { view: View }) {
   return (
     <section className={css.pane} aria-label="Graph" data-pane="graph">
       {search.table ? (
-        <StepsTable view={view} />
+        <div className={css.table}>
+          <StepsTable view={view} />
+        </div>
       ) : (
         <ReactFlowProvider>
           {graph ? (

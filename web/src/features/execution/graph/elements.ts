@@ -33,7 +33,9 @@ function boxOf(node: GraphNode) {
 
 function stepNode(node: GraphNode, shown: Shown, marking: Int32Array, more: Partial<StepNodeData>): Node {
   const facts = shown.story.stepAt(shown.seq, node.id, marking);
-  const loop = node.loop ? shown.story.lastBar(node.id, shown.seq) : undefined;
+  const bar = shown.story.lastBar(node.id, shown.seq);
+  const loop = node.loop ? bar : undefined;
+  const isOver = bar !== undefined && bar.last > 0 && bar.last <= shown.seq;
   const waits = shown.waiting.get(node.id);
   const data: StepNodeData = {
     node,
@@ -41,6 +43,7 @@ function stepNode(node: GraphNode, shown: Shown, marking: Int32Array, more: Part
     look: lookOfStep(facts, waits),
     selected: false,
     sentence: waits?.sentence,
+    ms: isOver ? shown.story.timeOf(bar.last) - shown.story.timeOf(bar.first) : null,
     looping: loop ? { id: shown.id, run: loop.run, last: loop.last, seq: shown.seq } : undefined,
     ...more,
   };

@@ -19,7 +19,7 @@ import {
 } from 'lucide-react';
 import { memo } from 'react';
 import type { GraphNode } from '../../../api/shapes';
-import { number, State, shortId } from '../../../kit';
+import { duration, number, State, shortId } from '../../../kit';
 import { lookOf } from '../../../kit/states';
 import type { StepFacts } from '../../../story/store';
 import type { Child } from '../child';
@@ -33,6 +33,8 @@ export interface StepNodeData {
   look: StepLook;
   selected: boolean;
   sentence: string | undefined;
+  /** How long its last run took. */
+  ms: number | null;
   /** Show the execution that it started, inside this graph, or no more. */
   openChild?: (step: string) => void;
   isOpen?: boolean;
@@ -61,9 +63,10 @@ function iconOf(node: GraphNode): LucideIcon {
   return (kind && KINDS[kind]) || (node.tools?.length ? Braces : GitBranch);
 }
 
-function factOf({ node, facts }: StepNodeData): string {
+function factOf({ node, facts, ms }: StepNodeData): string {
   const parts = [node.tools?.join(' · ') || node.kind];
   if (node.join) parts.push(`join ${node.join}`);
+  if (ms !== null) parts.push(duration(ms));
   if (facts.done > 1) parts.push(`${number(facts.done)} done`);
   if (facts.failed) parts.push(`${number(facts.failed)} failed`);
   return parts.join(' · ');
@@ -76,6 +79,7 @@ function same(a: NodeProps, b: NodeProps): boolean {
     one.selected === two.selected &&
     one.sentence === two.sentence &&
     one.isOpen === two.isOpen &&
+    one.ms === two.ms &&
     JSON.stringify(one.looping) === JSON.stringify(two.looping) &&
     one.openChild === two.openChild &&
     one.look.status === two.look.status &&

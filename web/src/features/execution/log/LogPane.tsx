@@ -16,6 +16,7 @@ import {
   VirtualTable,
 } from '../../../kit';
 import { writeSel } from '../../../story/select';
+import { lastAtMost } from '../../../story/store';
 import { tokenOfRecord } from '../looks';
 import type { View } from '../view';
 import css from './log.module.css';
@@ -120,9 +121,10 @@ export function LogPane({ view, inputRef }: { view: View; inputRef?: Ref<HTMLInp
         rows={rows}
         rowHeight={26}
         keyOf={String}
-        selected={String(sel?.kind === 'rec' ? sel.seq : nearest(rows, seq))}
+        selectedAt={sel?.kind === 'rec' ? numberOf(rows, sel.seq) : lastAtMost(rows, seq)}
         onSelect={(one) => view.select({ kind: 'rec', seq: one })}
         onOpen={(one) => go({ at: one >= story.version ? undefined : one })}
+        isFaint={live ? undefined : (one) => one > seq}
         follow={live && sel?.kind !== 'rec' && !search.log}
         empty={
           <Empty title="No record fits">
@@ -138,13 +140,10 @@ export function LogPane({ view, inputRef }: { view: View; inputRef?: Ref<HTMLInp
   );
 }
 
-function nearest(rows: readonly number[], seq: number): number {
-  let found = 0;
-  for (const one of rows) {
-    if (one > seq) break;
-    found = one;
-  }
-  return found;
+/** Where a record stands among some; -1 where it does not. */
+function numberOf(rows: readonly number[], seq: number): number {
+  const at = lastAtMost(rows, seq);
+  return rows[at] === seq ? at : -1;
 }
 
 /** The records whose words fit, as the server finds them. */

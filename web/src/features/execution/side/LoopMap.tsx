@@ -1,5 +1,5 @@
-import { type KeyboardEvent, type PointerEvent, useEffect, useMemo, useRef, useState } from 'react';
-import { Button, duration, ErrorBox, number, Skeleton } from '../../../kit';
+import { type KeyboardEvent, type PointerEvent, useEffect, useMemo, useRef } from 'react';
+import { Button, duration, ErrorBox, number, Skeleton, useWidth } from '../../../kit';
 import { useTheme } from '../../../kit/theme';
 import type { View } from '../view';
 import {
@@ -24,16 +24,10 @@ export function LoopMap({ view, run, chosen }: { view: View; run: number; chosen
   const { found, turns } = useTurns(view.id, run, view.story.barOf(run)?.last ?? 0);
   const cells = useMemo(() => (turns ? cellsOf(turns, view.seq) : null), [turns, view.seq]);
   const tally = useMemo(() => (turns ? tallyOf(turns, view.seq) : null), [turns, view.seq]);
-  const box = useRef<HTMLDivElement>(null);
+  const [box, measured] = useWidth(320);
+  const width = Math.max(60, measured);
   const canvas = useRef<HTMLCanvasElement>(null);
-  const [width, setWidth] = useState(320);
   const theme = useTheme();
-  useEffect(() => {
-    if (!box.current) return;
-    const watch = new ResizeObserver(([entry]) => setWidth(Math.max(60, entry?.contentRect.width ?? 320)));
-    watch.observe(box.current);
-    return () => watch.disconnect();
-  }, []);
   const count = cells?.state.length ?? 0;
   const rows = cells?.each === 1 ? turns?.rows : undefined;
   const grid = useMemo(() => gridOf(count, rows ?? [], width), [count, rows, width]);

@@ -1,6 +1,6 @@
 import { Maximize, ZoomIn, ZoomOut } from 'lucide-react';
 import { type PointerEvent, useEffect, useMemo, useRef, useState } from 'react';
-import { duration, IconButton, millis } from '../../../kit';
+import { duration, IconButton, millis, OVER, useNow, useWidth } from '../../../kit';
 import { useTheme } from '../../../kit/theme';
 import { FoldedTime } from '../../../story/play';
 import type { View } from '../view';
@@ -33,31 +33,28 @@ function useWindow(view: View, scale: FoldedTime) {
 /** When every run began and ended. The wheel narrows, a drag chooses a stretch. */
 export function TimelinePane({ view }: { view: View }) {
   const { story, edition, seq, step, sel, child } = view;
-  const box = useRef<HTMLDivElement>(null);
+  const [box, width] = useWidth();
   const canvas = useRef<HTMLCanvasElement>(null);
-  const [width, setWidth] = useState(0);
   const [brush, setBrush] = useState<Window | null>(null);
   const theme = useTheme();
+  const goesOn = view.live && !OVER.has(view.head.status);
+  const now = useNow(goesOn);
+  const last = story.timeOf(story.version);
+  const end = goesOn ? Math.max(now, last) : last;
   // biome-ignore lint/correctness/useExhaustiveDependencies: the story changes by its edition
   const lanes = useMemo(() => lanesWith(lanesOf(story, seq), child), [story, edition, seq, child]);
   // biome-ignore lint/correctness/useExhaustiveDependencies: see above
-  const scale = useMemo(() => new FoldedTime(story.at, story.timeOf(story.version)), [story, edition]);
+  const scale = useMemo(() => new FoldedTime(story.at, end), [story, edition, end]);
   const { shown, show } = useWindow(view, scale);
-  useEffect(() => {
-    if (!box.current) return;
-    const watch = new ResizeObserver(([entry]) => setWidth(entry?.contentRect.width ?? 0));
-    watch.observe(box.current);
-    return () => watch.disconnect();
-  }, []);
   const room = Math.max(40, width - NAMES - 24);
   const height = Math.max(1, lanes.length * LANE);
   // biome-ignore lint/correctness/useExhaustiveDependencies: the colours are those of the theme
   useEffect(() => {
     if (!canvas.current || !width) return;
     const chosen = sel?.kind === 'run' ? sel.run : null;
-    const now = scale.at(story.timeOf(seq));
-    paint(canvas.current, { lanes, scale, window: shown, room, height, chosen, now, brush });
-  }, [lanes, width, room, height, seq, scale, shown, brush, story, sel, theme]);
+    const here = view.live ? end : story.timeOf(seq);
+    paint(canvas.current, { lanes, scale, window: shown, room, height, chosen, here, brush });
+  }, [lanes, width, room, height, seq, scale, shown, brush, story, sel, theme, end]);
 
   const wheel = useRef<(event: WheelEvent) => void>(undefined);
   wheel.current = (event) => {
@@ -102,14 +99,15 @@ export function TimelinePane({ view }: { view: View }) {
     const lane = lanes[Math.floor((event.clientY - area.top) / LANE)];
     if (!lane) return;
     const share = without(shown, shareOf(event));
-    const spans = lane.bars.map((bar) => spanOf(lane.story, bar, lane.seq, scale));
+    const here = view.live ? end : story.timeOf(seq);
+    const spans = lane.bars.map((bar) => spanOf(lane.story, bar, lane.seq, scale, here));
     choose(lane, barAt(spans, share, (3 / room) * (shown.to - shown.from))?.run);
   };
   const choose = (lane: Lane, run?: number) => {
     if (lane.isWithin) view.visitChild(lane.step);
     else view.select(run ? { kind: 'run', run } : { kind: 'step', step: lane.step });
   };
-  const total = story.version ? story.timeOf(seq) - story.timeOf(1) : 0;
+  const total = story.version ? (view.live ? end : story.timeOf(seq)) - story.timeOf(1) : 0;
   const isAll = shown === ALL;
   return (
     <section className={css.pane} aria-label="Timeline" data-pane="timeline">

@@ -36,8 +36,8 @@ export interface Painting {
   height: number;
   /** The run that is selected. */
   chosen: number | null;
-  /** Where the moment that is shown is, as a share of all. */
-  now: number;
+  /** The moment that is shown. */
+  here: number;
   /** The stretch that somebody is choosing, as a share of what is shown. */
   brush: Window | null;
 }
@@ -59,7 +59,7 @@ export function paint(canvas: HTMLCanvasElement, picture: Painting): void {
   }
   for (const [n, lane] of picture.lanes.entries()) paintLane(pen, ink, picture, lane, n * LANE);
   pen.fillStyle = ink.text;
-  const now = x(picture.now);
+  const now = x(scale.at(picture.here));
   if (now >= 0 && now <= room + 1) pen.fillRect(Math.min(room - 1, now), 0, 1, height);
   if (brush) {
     pen.globalAlpha = 0.2;
@@ -78,14 +78,19 @@ function paintLane(
   const { room, window, scale, chosen } = picture;
   pen.fillStyle = ink.raised;
   pen.fillRect(0, top + EDGE, room, LANE - 2 * EDGE);
+  // what would lie within a pixel that has this colour already is left out: very many bars cost no more than their lane
+  let [inked, last] = [-3, ''];
   for (const bar of lane.bars) {
-    const span = spanOf(lane.story, bar, lane.seq, scale);
+    const span = spanOf(lane.story, bar, lane.seq, scale, picture.here);
     const from = within(window, span.from) * room;
     const to = within(window, span.to) * room;
     if (to < -2 || from > room) continue;
-    const [left, width] = [Math.max(-2, from), Math.min(room + 2, to) - Math.max(-2, from)];
+    const colour = ink[span.isOpen ? 'running' : (TOKEN_OF_BAR[bar.state] ?? 'idle')];
     const isChosen = !lane.isWithin && chosen === bar.run;
-    pen.fillStyle = ink[span.isOpen ? 'running' : (TOKEN_OF_BAR[bar.state] ?? 'idle')];
+    if (Math.max(to, from + 2) <= inked && colour === last && !isChosen) continue;
+    [inked, last] = [Math.max(inked, Math.ceil(Math.max(to, from + 2))), colour];
+    const [left, width] = [Math.max(-2, from), Math.min(room + 2, to) - Math.max(-2, from)];
+    pen.fillStyle = colour;
     pen.globalAlpha = lane.bars.length > DENSE && !isChosen ? 0.6 : 1;
     pen.fillRect(left, top + EDGE, Math.max(2, width), LANE - 2 * EDGE);
     pen.globalAlpha = 1;

@@ -39,10 +39,16 @@ export interface Span {
   isOpen: boolean;
 }
 
-/** From where to where a bar goes on a scale; one that had not ended by a record goes on to it. */
-export function spanOf(story: StoryStore, bar: Bar, seq: number, scale: FoldedTime): Span {
+/** From where to where a bar goes on a scale; one that had not ended by a record goes on to the moment that is shown. */
+export function spanOf(
+  story: StoryStore,
+  bar: Bar,
+  seq: number,
+  scale: FoldedTime,
+  here: number = story.timeOf(seq),
+): Span {
   const isOpen = bar.last === 0 || bar.last > seq;
-  const end = isOpen ? story.timeOf(seq) : story.timeOf(bar.last);
+  const end = isOpen ? here : story.timeOf(bar.last);
   return { bar, from: scale.at(story.timeOf(bar.first)), to: scale.at(end), isOpen };
 }
 

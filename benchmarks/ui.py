@@ -1,0 +1,117 @@
+"""What the web UI costs: bytes, first paint, frames, memory, in a real browser against a real server.
+
+``python benchmarks/ui.py`` measures everything and writes benchmarks/results/ui.md. The story of 10,000 and of 100,000
+records is made up in the browser, for an engine needs minutes for it; everything else comes from a real server.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+ROOT = Path(__file__).parent.parent
+sys.path.insert(0, str(ROOT / "scripts"))
+
+from build_ui import BUILT, WEB, environment, node  # noqa: E402
+from machine import describe  # noqa: E402
+
+RESULTS = ROOT / "benchmarks/results/ui.md"
+ENTRY = "index.html"
+LAZY = {
+    "execution page": ("src/features/execution/ExecutionPage.tsx", 110),
+    "editor": ("src/features/editor/EditorPage.tsx", 160),
+    "form": ("src/kit/SchemaForm.tsx", 150),
+}
+LIST = "src/features/executions/ExecutionsPage.tsx"
+BUDGETS = {
+    "first contentful paint": "≤ 500 ms",
+    "list usable": "≤ 800 ms",
+    "10,000 iterations usable": "≤ 1,000 ms",
+    "10,000 records usable": "≤ 1,000 ms",
+    "300 nodes, pan and zoom, readable: fps": "≥ 55 fps",
+    "300 nodes, pan and zoom, readable: p95": "≤ 34 ms",
+    "1000 nodes, pan and zoom, readable: fps": "≥ 55 fps",
+    "1000 nodes, all in view: fps": "≥ 30 fps",
+    "100,000 records usable": "≤ 1,000 ms",
+    "100,000 log rows, scrolled: fps": "60 fps",
+    "100,000 log rows, jump to the end": "≤ 100 ms",
+    "memory of a tab on 100,000 records": "≤ 150 MB",
+}
+
+
+def files_of(manifest: dict[str, Any], *entries: str) -> set[str]:
+    """Return the files that a page needs, with all that they take in at once."""
+    found: set[str] = set()
+    seen: set[str] = set()
+    waiting = list(entries)
+    while waiting:
+        name = waiting.pop()
+        if name in seen:
+            continue
+        seen.add(name)
+        part = manifest[name]
+        found |= {part["file"], *part.get("css", [])}
+        waiting += part.get("imports", [])
+    return found
+
+
+def packed(files: set[str]) -> float:
+    """Return how many kilobytes files are over the wire."""
+    return sum(len(gzip.compress((BUILT / file).read_bytes(), 9)) for file in files) / 1000
+
+
+def sizes() -> list[tuple[str, str, str]]:
+    """Return the rows about bytes: the first page, and what others add to it."""
+    manifest = json.loads((BUILT / "manifest.json").read_text("utf-8"))
+    first = files_of(manifest, ENTRY, LIST)
+    rows = [("entry: shell and list, JS and CSS, gzip", "≤ 250 KB", f"{packed(first):.0f} KB")]
+    for name, (source, budget) in LAZY.items():
+        if source in manifest:
+            more = files_of(manifest, source) - first
+            rows.append((f"{name}, beyond that", f"≤ {budget} KB", f"{packed(more):.0f} KB"))
+    return rows
+
+
+def measured() -> list[tuple[str, str, str]]:
+    """Return the rows that a browser measured."""
+    binary, _ = node()
+    cli = WEB / "node_modules/@playwright/test/cli.js"
+    with TemporaryDirectory() as folder:
+        out = Path(folder) / "measured"
+        out.touch()
+        given = {**environment(), "PETRA_MEASURED": str(out)}
+        asked = ["test", "--config", "playwright.perf.ts", *sys.argv[1:]]
+        subprocess.run([binary, cli, *asked], cwd=WEB, env=given, check=False)
+        notes = [json.loads(line) for line in out.read_text("utf-8").splitlines()]
+    return [
+        (one["what"], BUDGETS.get(one["what"], "–"), f"{one['value']:,.0f} {one['unit']}")
+        for one in notes
+    ]
+
+
+def main() -> None:
+    """Measure, and write the table."""
+    before = os.getloadavg()[0]
+    rows = [*sizes(), *measured()]
+    after = os.getloadavg()[0]
+    about = describe(ROOT)
+    where = f"{about['measured']}, {about['cores']}, shared with other work: load {before:.0f} before and {after:.0f} after"
+    lines = [
+        "# What the web UI costs", "",
+        f"`python benchmarks/ui.py`, {where}.",
+        "The browser draws without a graphics card. Times are the best of two or three cold visits.", "",
+        "| what | budget | measured |", "|---|---|---|",
+        *(f"| {what} | {budget} | {found} |" for what, budget, found in rows), "",
+    ]  # fmt: skip
+    RESULTS.write_text("\n".join(lines), "utf-8")
+    print("\n".join(lines))
+
+
+if __name__ == "__main__":
+    main()

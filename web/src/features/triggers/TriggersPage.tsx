@@ -1,0 +1,151 @@
+import { useInfiniteQuery, useQuery, useQueryClient } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
+import { useState, useSyncExternalStore } from 'react';
+import { ActDialog } from '../../acts/ActDialog';
+import { hindrance } from '../../acts/registry';
+import { TRIGGER_ACTS, type TriggerAct, type TriggerView } from '../../acts/triggers';
+import { me } from '../../api/calls';
+import { connection } from '../../api/connection';
+import { keys } from '../../api/keys';
+import type { Json } from '../../api/shapes';
+import { type DeadLetter, deadLetters, triggers } from '../../api/triggers';
+import { Button, Empty, ErrorBox, plural, Skeleton, State, Time, Value } from '../../kit';
+import css from './triggers.module.css';
+
+const EVERY_MS = 5000;
+
+type Asked = (act: TriggerAct, letters?: readonly string[]) => void;
+
+/** What is started by events: where they come from, what came of them, and those that could start nothing. */
+export function Page() {
+  const found = useQuery({ queryKey: keys.triggers, queryFn: triggers, refetchInterval: EVERY_MS });
+  const who = useQuery({ queryKey: keys.me, queryFn: me });
+  const offline = useSyncExternalStore(connection.subscribe, connection.get).line === 'offline';
+  const client = useQueryClient();
+  const [asked, setAsked] = useState<{ act: TriggerAct; view: TriggerView } | null>(null);
+  return (
+    <>
+      <div className={css.top}>
+        <h1>Triggers</h1>
+      </div>
+      <div className={css.list}>
+        {found.isPending ? <Skeleton lines={6} /> : null}
+        {found.isError ? <ErrorBox error={found.error} retry={() => void found.refetch()} /> : null}
+        {found.data?.map((one) => {
+          const view = { trigger: one, letters: [], may: who.data?.may ?? [], offline };
+          const onAct: Asked = (act, letters = []) => setAsked({ act, view: { ...view, letters } });
+          return <Card key={one.name} view={view} onAct={onAct} />;
+        })}
+        {found.data?.length === 0 ? (
+          <Empty title="Nothing is started by events" command="petra apply orders.trigger.yaml">
+            <p>
+              A document of kind Trigger names a playbook and what starts it: a webhook, a message, a file.
+            </p>
+          </Empty>
+        ) : null}
+      </div>
+      {asked ? (
+        <ActDialog
+          act={asked.act}
+          view={asked.view}
+          onClose={() => setAsked(null)}
+          onDone={() => void client.invalidateQueries({ queryKey: keys.triggers })}
+        />
+      ) : null}
+    </>
+  );
+}
+
+function Card({ view, onAct }: { view: TriggerView; onAct: Asked }) {
+  const one = view.trigger;
+  const [opens, setOpens] = useState(false);
+  return (
+    <article className={`${css.card} stack tight`} aria-label={one.name}>
+      <div className="row wrap">
+        <h2 className="data">{one.name}</h2>
+        <code>{one.source}</code>
+        {one.paused ? <strong>paused</strong> : null}
+        {one.paused && one.reason ? <span className="muted data">{one.reason}</span> : null}
+        <span className="grow" />
+        {TRIGGER_ACTS.map((act) => (
+          <Button key={act.id} icon={act.icon} why={hindrance(act, view)} onClick={() => onAct(act)}>
+            {act.id === 'replay' ? 'Try all again' : act.label}
+          </Button>
+        ))}
+      </div>
+      <p>
+        <span className="data">{one.words}</span> →{' '}
+        <Link to="/p/$" params={{ _splat: one.playbook }} className="data">
+          {one.playbook}
+        </Link>
+      </p>
+      {one.last.length ? (
+        <p className="row wrap">
+          <span className="muted">last</span>
+          {one.last.slice(0, 8).map((run) => (
+            <Link key={run.execution} to="/e/$id" params={{ id: run.execution }} title={run.key ?? undefined}>
+              <State status={run.status} />
+            </Link>
+          ))}
+        </p>
+      ) : (
+        <p className="muted">It has started nothing yet.</p>
+      )}
+      {one.dead ? (
+        <p>
+          <button type="button" className={css.link} aria-expanded={opens} onClick={() => setOpens(!opens)}>
+            {plural(one.dead, 'dead letter')}
+          </button>
+        </p>
+      ) : null}
+      {opens && one.dead ? <Dead name={one.name} number={one.dead} onAct={onAct} /> : null}
+    </article>
+  );
+}
+
+/** Events that could start nothing, and why: each can be tried again alone. */
+function Dead({ name, number, onAct }: { name: string; number: number; onAct: Asked }) {
+  const found = useInfiniteQuery({
+    queryKey: keys.dead(name, number),
+    queryFn: ({ pageParam }) => deadLetters(name, pageParam),
+    initialPageParam: null as string | null,
+    getNextPageParam: (last) => last.next ?? null,
+  });
+  const replay = TRIGGER_ACTS.find((act) => act.id === 'replay');
+  if (found.isPending) return <Skeleton lines={3} />;
+  if (found.isError) return <ErrorBox error={found.error} retry={() => void found.refetch()} />;
+  return (
+    <>
+      <ul className={css.letters} aria-label="Dead letters">
+        {found.data.pages
+          .flatMap((page) => page.items)
+          .map((letter) => (
+            <Letter key={letter.id} letter={letter} onReplay={() => replay && onAct(replay, [letter.id])} />
+          ))}
+      </ul>
+      {found.hasNextPage ? (
+        <Button busy={found.isFetchingNextPage} onClick={() => void found.fetchNextPage()}>
+          More
+        </Button>
+      ) : null}
+    </>
+  );
+}
+
+function Letter({ letter, onReplay }: { letter: DeadLetter; onReplay: () => void }) {
+  return (
+    <li className="stack tight">
+      <div className="row wrap">
+        <Time at={new Date(letter.created * 1000).toISOString()} />
+        <span className={`${css.trouble} data`}>{letter.error}</span>
+        <span className="muted">tried {letter.attempts} ×</span>
+        <span className="grow" />
+        <Button onClick={onReplay}>Try again</Button>
+      </div>
+      <details>
+        <summary>The event</summary>
+        <Value value={letter.event as Json} />
+      </details>
+    </li>
+  );
+}

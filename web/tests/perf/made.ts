@@ -1,0 +1,69 @@
+/** Stories of a size that an engine needs minutes for: made here, and given to the page in place of the server's. */
+import type { Page } from '@playwright/test';
+
+const PART = 50_000;
+
+/** A playbook of so many steps, in chains beside each other of which one is taken. */
+export function wide(chains: number, length: number): string {
+  const steps = ['  - step: begin', '    tool: {kind: noop}', '    next:', '      arcs:'];
+  for (let c = 0; c < chains; c++)
+    steps.push(
+      `        - {step: s${c}_0${c ? `, when: "{{ workload.k == ${c} }}"` : ', when: "{{ workload.k == 0 }}"'}}`,
+    );
+  steps.push('        - {step: s0_0}');
+  for (let c = 0; c < chains; c++) {
+    for (let n = 0; n < length; n++) {
+      steps.push(`  - step: s${c}_${n}`, '    tool: {kind: noop}');
+      if (n + 1 < length) steps.push(`    next: {arcs: [{step: s${c}_${n + 1}}]}`);
+    }
+  }
+  const head = ['apiVersion: petra/v1', 'kind: Playbook', `metadata: {name: wide_${chains}_${length}}`];
+  return [...head, 'workload: {k: 0}', 'workflow:', ...steps, ''].join('\n');
+}
+
+/** The columns of a story of two steps that take turns. */
+export function columns(first: number, last: number, version: number) {
+  const seqs = Array.from({ length: Math.max(0, last - first + 1) }, (_, n) => first + n);
+  return {
+    first,
+    at0: 1_790_000_000_000 + first * 10,
+    version,
+    places: [
+      { step: 'count', kind: 'ready', arc: null },
+      { step: 'count', kind: 'running', arc: null },
+      { step: 'wait', kind: 'ready', arc: ['count', 0] },
+    ],
+    types: ['step.started', 'step.done', 'step.failed'],
+    steps: ['count', 'wait'],
+    dt: seqs.map(() => 10),
+    type: seqs.map((seq) => (seq % 2 ? 0 : seq % 400 === 0 ? 2 : 1)),
+    step: seqs.map(() => 0),
+    run: seqs.map((seq) => Math.ceil(seq / 2)),
+    flag: seqs.map((seq) => (seq % 400 === 0 ? 1 : 0)),
+    delta: seqs.map((seq) => (seq % 2 ? [1, 1] : [1, -1, 2, 1])),
+    seq: null,
+  };
+}
+
+function item(seq: number) {
+  const type = seq % 2 ? 'step.started' : 'step.done';
+  return { seq, at: '2026-09-21T00:00:00Z', type, step: 'count', run: 1, text: `${type} count, turn ${seq}` };
+}
+
+/** Let a page see so many records, whatever the execution has. */
+export async function pretend(page: Page, version: number): Promise<void> {
+  await page.route(/\/frames\?/, (route) => {
+    const after = Number(new URL(route.request().url()).searchParams.get('after') ?? 0);
+    return route.fulfill({ json: columns(after + 1, Math.min(version, after + PART), version) });
+  });
+  await page.route(/\/events\?/, (route) => {
+    const asked = new URL(route.request().url()).searchParams;
+    const after = Number(asked.get('after') ?? 0);
+    const before = Number(asked.get('before') ?? version + 1);
+    const count = Math.max(0, Math.min(before - after - 1, Number(asked.get('limit') ?? 100)));
+    return route.fulfill({
+      json: { items: Array.from({ length: count }, (_, n) => item(after + 1 + n)), next: null },
+    });
+  });
+  await page.route(/\/stream\?/, (route) => route.abort());
+}
