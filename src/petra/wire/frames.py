@@ -134,7 +134,7 @@ class Reports(Frame, frozen=True, tag="report"):
 
 
 class LogLine(Wire, frozen=True):
-    """A line that a task printed or logged. ``path`` is its iteration; ``at`` the time on the worker."""
+    """A line that a task printed or logged. ``path`` is its iteration, ``at`` the worker's time; older ones name no ``run``."""
 
     at: float
     execution: str
@@ -144,7 +144,6 @@ class LogLine(Wire, frozen=True):
     stream: str = "log"
     path: tuple[int, ...] = ()
     run: str = ""
-    """The step run it is of; workers of the version before do not say."""
 
 
 class Log(Frame, frozen=True):
