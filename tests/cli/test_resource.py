@@ -72,5 +72,6 @@ def test_explain_says_which_place_an_execution_has(command: Command) -> None:
     assert f"unblocked by: the end of {first}" in told
     assert "limit" in command("ps").output
     assert command("cancel", first).exit_code == 0
-    command("run", "--resume")
+    shown = command("run", "--resume").output
+    assert "sign" in shown
     assert "waiting (human)" in command("explain", then).output

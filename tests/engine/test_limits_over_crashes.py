@@ -116,3 +116,30 @@ def test_crashes_at_any_commit_let_nobody_in_too_much_and_forget_nobody(
         mine = [name for name in store.let_in if store.key_of[name] == key]
         assert mine == sorted(mine)
     assert asyncio.run(store.permits.lines("default")) == [], "nothing stays behind"
+
+
+@pytest.mark.spec("S15")
+def test_two_engines_on_one_store_never_let_in_too_many_together() -> None:
+    async def main() -> Oracle:
+        clock = FakeClock()
+        store = Oracle(clock)
+        engines = [Engine(store, clock=clock, holder=name) for name in ("one", "other")]
+        for engine in engines:
+            await engine.__aenter__()
+        for number in range(COUNT):
+            name = f"e{number:02}"
+            store.key_of[name] = number % KEYS
+            load = {"k": number % KEYS, "s": 1 + number % 4}
+            await clock.run(engines[number % 2].start(BOOK, load, execution=name))
+        for _ in range(600):
+            await clock.advance(0.5)
+            if len(store.ended) == COUNT:
+                break
+        for engine in engines:
+            await clock.run(engine.__aexit__(None, None, None))
+        return store
+
+    store = asyncio.run(main())
+    assert len(store.ended) == COUNT
+    assert set(store.most.values()) == {LIMIT}
+    assert asyncio.run(store.permits.lines("default")) == []

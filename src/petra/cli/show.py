@@ -17,6 +17,7 @@ from petra.cli.output import Quoted, count, printable, tell
 from petra.embedded import Result
 from petra.kernel import Record
 from petra.kernel import events as e
+from petra.kernel.permit_events import PermitsAsked
 from petra.objects import is_reference
 from petra.wire.frames import LogLine, Retrying
 
@@ -87,6 +88,10 @@ class Teller:
                 steps = Counter(self.board.step_of(run) for run in runs)
                 shown = ", ".join(f"{s} ×{n}" if n > 1 else s for s, n in steps.items())
                 return self._counted("⊘", shown, f"withdrawn: {event.reason}")
+            case PermitsAsked():
+                first = event.permits[0]
+                words = "waits for its turn; 'petra explain' says which place it has"
+                return self._counted("◷", first.step or first.limit.partition(" ")[2], words)
             case e.ExecutionEnding() if event.reason:
                 return f"  ■ {event.status}: {event.reason}"
             case _:
