@@ -9,15 +9,18 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
 import tempfile
+import urllib.request
 from collections.abc import Sequence
 from pathlib import Path
 
 BIN = Path(sys.executable).parent
 LEFT_OUT = "(/stream|/livez|/metrics)$"
+_COUNTED = re.compile(r'petra_http_requests_total\{.*status="(\dxx)".*\} (\S+)')
 CHECKS = "not_a_server_error,status_code_conformance,content_type_conformance,response_schema_conformance"
 
 
@@ -28,6 +31,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--phases", default="examples,coverage,fuzzing,stateful")
     parser.add_argument("--only", default="", help="a regular expression of addresses")
+    parser.add_argument("--seconds", type=float, help="end it then, and judge by what was answered")
     given = parser.parse_args(arguments)
     with (
         tempfile.TemporaryDirectory(prefix="petra-fuzz-") as folder,
@@ -43,15 +47,40 @@ def main(arguments: Sequence[str] | None = None) -> int:
         try:
             assert server.stdout is not None
             said = json.loads(server.stdout.readline())
-            code = subprocess.run(_asked(said, given), check=False, cwd=folder).returncode
+            code = _run(_asked(said, given), folder, given.seconds)
             alive = server.poll() is None
             print(f"the server {'is still there' if alive else 'died'}")
-            return code if alive else 1
+            if not alive:
+                return 1
+            answered = _answered(said)
+            print(f"{sum(answered.values()):,} requests were answered: {answered}")
+            return code or int("5xx" in answered)
         finally:
             server.send_signal(signal.SIGTERM)
             server.wait()
             tracebacks = Path(folder, "log").read_text().count("Traceback")
             print(f"{tracebacks} tracebacks in its log", file=sys.stderr)
+
+
+def _run(command: list[str], folder: str, seconds: float | None) -> int:
+    """Run it; ended by the time that it was given, it found nothing."""
+    try:
+        return subprocess.run(command, check=False, cwd=folder, timeout=seconds).returncode
+    except subprocess.TimeoutExpired:
+        return 0
+
+
+def _answered(said: dict[str, str]) -> dict[str, int]:
+    """Return how many requests the server has answered, by the class of status."""
+    request = urllib.request.Request(
+        f"{said['url']}/metrics", headers={"Authorization": f"Bearer {said['token']}"}
+    )
+    found: dict[str, int] = {}
+    with urllib.request.urlopen(request, timeout=60) as answer:
+        for line in answer.read().decode().splitlines():
+            if match := _COUNTED.match(line):
+                found[match[1]] = found.get(match[1], 0) + int(float(match[2]))
+    return found
 
 
 def _asked(said: dict[str, str], given: argparse.Namespace) -> list[str]:

@@ -61,6 +61,7 @@ LARGE_FILES = {
     "src/petra/tools/base.py": "the protocol of tools, and the one way to run them",
     "src/petra/tools/ends.py": "an end of a transfer per kind",
     "src/petra/tools/http.py": "one request from fields to outcome",
+    "src/petra/wire/frames.py": "everything that server and worker say, a frame per class",
     "src/petra/worker/runner.py": "one assignment from start to report",
     "src/petra/worker/worker.py": "the conversation of a worker, frame by frame",
 }

@@ -59,7 +59,7 @@ def test_every_call_says_what_it_needs() -> None:
     open_to_all = {
         (call.method, call.path) for call in api_calls() if call.need and not call.need.known
     }
-    assert open_to_all == {("POST", "/api/v1/session")}
+    assert open_to_all == {("POST", "/api/v1/session"), ("GET", "/api/v1/meta")}
 
 
 def test_the_page_is_as_the_table_is(root: Path) -> None:

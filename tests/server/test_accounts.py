@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import httpx2
 import pytest
 from server.books import ADDS, ASKS, WAITS
@@ -214,12 +216,23 @@ def test_acts_log_ins_and_refusals_are_noted(server: Served, api: httpx2.Client)
         assert code_of(viewer.get("/audit")) == (403, "forbidden")
     page_of = api.get("/audit", params={"limit": 500, "actor": name}).json()["items"]
     noted = [(one["act"], one["outcome"], one["code"]) for one in page_of]
-    assert noted == [
+    assert noted[::-1] == [
         ("log in", "done", ""),
         ("log in", "refused", "no-credentials"),
         ("POST /executions", "refused", "forbidden"),
         ("GET /audit", "refused", "forbidden"),
     ]
+    asked: dict[str, Any] = {"limit": 2, "actor": name}
+    page = api.get("/audit", params=asked).json()
+    numbers = [one["number"] for one in page["items"]]
+    while page["next"] is not None:  # page by page, the newest first
+        page = api.get("/audit", params={**asked, "cursor": page["next"]}).json()
+        numbers += [one["number"] for one in page["items"]]
+    assert numbers == [one["number"] for one in page_of]
+    behind = api.get("/audit", params={"after": numbers[-1], "actor": name}).json()["items"]
+    assert [one["number"] for one in behind] == numbers[-2::-1]
+    both = api.get("/audit", params={"after": 1, "cursor": 1})
+    assert code_of(both) == (400, "bad-request")
     whole = api.get("/audit", params={"limit": 500})
     assert WORD not in whole.text
     assert server.said["token"] not in whole.text

@@ -21,6 +21,12 @@ from petra.server.problems import ProblemError
 from petra.server.ranges import RangeReader, ranged
 from petra.store.memory import MemoryStore
 
+CHOIR = book(
+    '  - step: all\n    next: {arcs: [{step: sing, foreach: \'{{ ["a", "b", "c", "d"] }}\', as: voice}]}\n'
+    "  - step: sing\n    tool:\n      kind: python\n      args: {voice: '{{ args.voice }}'}\n"
+    "      code: |\n        print(voice, 'begins')\n        print(voice, 'ends')\n        result = 1\n",
+    name="choir",
+)
 LOUD = book(
     '  - step: first\n    tool: {kind: python, code: \'print("one"); print("two"); result = 1\'}\n    next: {arcs: [{step: second}]}\n'
     "  - step: second\n    tool: {kind: python, code: 'print(\"three\"); result = 2'}\n",
@@ -122,6 +128,15 @@ def lines_of(api: httpx2.Client, execution: str, **params: Any) -> list[str]:
     answer = api.get(f"/executions/{execution}/logs", params=params)
     assert answer.status_code == 200, answer.text
     return [json.loads(line)["text"] for line in answer.text.splitlines()]
+
+
+def test_what_parallel_runs_of_a_step_print_is_told_apart(api: httpx2.Client) -> None:
+    execution = started(api, CHOIR)["id"]
+    while len(lines_of(api, execution)) < 8:  # they are written aside
+        pass
+    runs = api.get(f"/executions/{execution}/runs", params={"step": "sing"}).json()["items"]
+    sung = [lines_of(api, execution, run=one["n"]) for one in runs]
+    assert sorted(sung) == [[f"{voice} begins", f"{voice} ends"] for voice in "abcd"]
 
 
 def test_logs_are_filtered_by_step_run_time_and_text(api: httpx2.Client) -> None:

@@ -66,6 +66,9 @@ def test_somebody_logs_in_at_the_provider_and_has_the_roles_of_their_groups(
     served: Served, provider: Provider
 ) -> None:
     with browser(served) as client:
+        said = client.get("/api/v1/meta").json()
+        assert said["log_in"]["oidc"] == "/login/oidc", "who is not in yet is told how to come in"
+        assert said["troubles"] == []
         client.cookies.set("petra_session", "planted", domain="127.0.0.1")
         done = logged_in(client)
         assert (done.status_code, done.headers["location"]) == (303, "/"), done.text
@@ -79,7 +82,7 @@ def test_somebody_logs_in_at_the_provider_and_has_the_roles_of_their_groups(
             users = {one["name"]: one for one in api.get("/users").json()["items"]}
             assert users["ann-lee"]["issuer"] == provider.url
             log_ins = [one for one in api.get("/audit", params={"limit": "500"}).json()["items"] if one["act"] == "log in"]  # fmt: skip
-            assert (log_ins[-1]["actor"], log_ins[-1]["outcome"]) == ("ann-lee", "done")
+            assert (log_ins[0]["actor"], log_ins[0]["outcome"]) == ("ann-lee", "done")
             refused = api.patch("/users/ann-lee", json={"password": "a long enough one"})
             assert "logs in at" in refused.json()["detail"]
         provider.who = {**ANN, "groups": ["finance"], "preferred_username": "renamed"}

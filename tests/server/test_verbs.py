@@ -117,6 +117,8 @@ def go_through(do: Shell) -> None:
     do("explain", first)
     do("explain", first, "-o", "json")
     do("task", "list")
+    do("task", "list", "--as", "grace")
+    do("task", "list", "--as", "grace", "--role", "finance", "--limit", "1")
     do("task", "get", f"{first}/ask")
     do("task", "claim", f"{first}/ask")
     do("task", "comment", f"{first}/ask", "--reason", "well")
@@ -139,6 +141,11 @@ def go_through(do: Shell) -> None:
     do("get", first)
     do("cancel", again, "--reason", "enough")
     do("run", "broken.yaml")
+    and_afterwards(do, first, again)
+
+
+def and_afterwards(do: Shell, first: str, again: str) -> None:
+    """Go on with what was run."""
     large = do.json("run", "large.yaml")["id"]
     do("get", large)
     do("result", large)
@@ -151,6 +158,9 @@ def go_through(do: Shell) -> None:
     do("start", "verbs/hello", "--set", "whom=typo")
     do("get", "none")
     do("signal", "none", "go")
+    do("prune", "--older", "1d", "--dry-run")
+    do("prune", "--older", "0s", "--status", "failed", "--dry-run", "-o", "json")
+    do("prune", "--older", "0s", "--status", "failed")
     do("rm", first, again)
     do("ps", "--playbook", "broken")
 

@@ -24,6 +24,8 @@ from petra.store.trail import Trail, acting
 from petra.values import canonical
 
 PAGE: Final = 1_000
+NEWEST: Final = 1 << 62
+"""A number before which everything is."""
 TRIES: Final = 5
 
 
@@ -123,10 +125,11 @@ class Audit:
         limit: int = PAGE,
         namespace: str | None = None,
         actor: str | None = None,
+        before: int | None = None,
     ) -> list[dict[str, Any]]:
-        """Return entries behind a number, oldest first."""
+        """Return entries behind a number, oldest first; with ``before`` those before that one, newest first."""
         rows = await self._accounts.audit(
-            after=after, limit=limit, namespace=namespace, actor=actor
+            after=after, limit=limit, namespace=namespace, actor=actor, before=before
         )
         return [entry_data(row) for row in rows]
 

@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 import click
 
 from petra.accounts import Audit, Register
-from petra.accounts.audit import Note
+from petra.accounts.audit import NEWEST, Note
 from petra.accounts.told import moment, token_data, user_data
 from petra.cli.calling import server_option, there
 from petra.cli.home import writing
@@ -237,19 +237,23 @@ def audit() -> None:
 
 
 @audit.command("list")
-@click.option("--after", type=click.IntRange(0), default=0, help="Behind this entry.")
+@click.option("--after", type=click.IntRange(0), help="Those behind this entry, oldest first.")
 @click.option("--limit", type=click.IntRange(1, 500), default=100, show_default=True)
 @server_option
 @folder_option
 @as_json
-def list_audit(after: int, limit: int, *, server: str | None, home: Path, output: str) -> None:
-    """List entries, oldest first."""
+def list_audit(
+    after: int | None, limit: int, *, server: str | None, home: Path, output: str
+) -> None:
+    """List entries, newest first."""
 
     async def here(_: Register, audit: Audit) -> Body:
-        found = await audit.entries(after=after, limit=limit)
+        before = NEWEST if after is None else None
+        found = await audit.entries(after=after or 0, before=before, limit=limit)
         return {"items": [{**one, "at": moment(one["at"])} for one in found]}
 
-    call = ("GET", f"/audit?after={after}&limit={limit}", None)
+    behind = "" if after is None else f"after={after}&"
+    call = ("GET", f"/audit?{behind}limit={limit}", None)
     items = _done(home, server, here, call)["items"]
     if output == "json":
         print_json(items)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any, Final
 from urllib.parse import quote
 
@@ -14,7 +14,6 @@ from petra.cli.calling import read
 from petra.client import ServerError
 from petra.clock import SystemClock
 from petra.engine.codec import to_row
-from petra.errors import UsageError
 from petra.kernel import Record
 from petra.kernel.replay import encode_body
 from petra.store.base import PAGE, READ_LIMIT
@@ -87,11 +86,13 @@ class RemoteStore:
         self, wanted: ExecutionFilter, *, cursor: str | None = None, limit: int = PAGE
     ) -> Page[StoredExecution]:
         """List executions, latest start first."""
-        if wanted.ended_until is not None:
-            raise UsageError("a server cannot be asked what ended before a time")
+        ended = (
+            None if wanted.ended_until is None else datetime.fromtimestamp(wanted.ended_until, UTC)
+        )
         asked = {
             "status": list(wanted.statuses), "playbook": wanted.playbook, "parent": wanted.parent,
             "text": wanted.text or None, "label": [f"{key}:{value}" for key, value in wanted.labels],
+            "ended_before": ended.isoformat() if ended is not None else None,
         }  # fmt: skip
         given = {name: value for name, value in asked.items() if value not in (None, [])}
         items, more = await self._pages("/executions", given, cursor, limit)
@@ -126,23 +127,16 @@ class RemoteStore:
         self, wanted: WorkItemFilter, *, cursor: str | None = None, limit: int = PAGE
     ) -> Page[WorkItemRow]:
         """List work items by priority, then age: those that are open, or those for us."""
-        params = {"box": await self._box(wanted)}
+        params = {"box": "open", **_people(wanted)}
         if wanted.execution is not None:
             params["execution"] = wanted.execution
         items, more = await self._pages("/work-items", params, cursor, limit)
         return Page(rows=tuple(map(_work_item, items)), cursor=more)
 
-    async def _box(self, wanted: WorkItemFilter) -> str:
-        if wanted.user is None:
-            return "open"
-        me = (await self._get("/me", {"namespace": self._namespace}))["name"]
-        if wanted.user != me:
-            raise UsageError(f"a server says what you may do, '{me}'; not what '{wanted.user}' may")
-        return "mine"
-
     async def count_work_items(self, wanted: WorkItemFilter) -> dict[str, int]:
         """Count work items by state."""
-        found = await self._get("/work-items/counts", {"namespace": self._namespace})
+        asked = {"namespace": self._namespace, **_people(wanted)}
+        found = await self._get("/work-items/counts", asked)
         return {key: n for key, n in found.items() if not wanted.states or key in wanted.states}
 
     # Playbooks
@@ -180,6 +174,15 @@ class RemoteStore:
         items = found["items"][:limit] if found is not None else []
         rows = [await self.playbook(item["digest"], params["namespace"]) for item in items]
         return [row for row in rows if row is not None]
+
+
+def _people(wanted: WorkItemFilter) -> dict[str, Any]:
+    """Return for whom work items are looked for."""
+    if wanted.user is None:
+        return {}
+    return (
+        {"user": wanted.user, "role": list(wanted.roles)} if wanted.roles else {"user": wanted.user}
+    )
 
 
 def _at(moment: str | None) -> float | None:

@@ -166,4 +166,5 @@ def _data(line: LogLine) -> dict[str, object]:
         "path": line.path,
         "stream": line.stream,
         "text": line.text,
+        **({"run": line.run} if line.run else {}),
     }

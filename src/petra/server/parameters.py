@@ -28,6 +28,7 @@ SHARED: dict[str, tuple[str, ...]] = {
         "business_key",
         "since",
         "until",
+        "ended_before",
     ),
 }
 """What stands in the address for what several calls ask for."""

@@ -78,8 +78,9 @@ class Accounts(Protocol):
         limit: int = ACCOUNTS_MAX,
         namespace: str | None = None,
         actor: str | None = None,
+        before: int | None = None,
     ) -> list[AuditRow]:
-        """List entries behind a number, oldest first."""
+        """List entries behind a number, oldest first; with ``before`` those before that one, newest first."""
 
     async def audit_end(self) -> AuditRow | None:
         """Return the last entry, or None."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import islice
 
 from petra.store.accounts import ACCOUNTS_MAX, RECENT, Account, AuditRow, chained
 from petra.store.rows import AuditNote
@@ -73,14 +74,17 @@ class MemoryAccounts:
         limit: int = ACCOUNTS_MAX,
         namespace: str | None = None,
         actor: str | None = None,
+        before: int | None = None,
     ) -> list[AuditRow]:
-        """List entries behind a number, oldest first."""
-        found = [
-            row
-            for row in self._audit[after:]
-            if namespace in (None, row.namespace) and actor in (None, row.actor)
-        ]
-        return found[:limit]
+        """List entries behind a number, oldest first; with ``before`` those before that one, newest first."""
+        rows = (
+            self._audit if before is None else self._audit[before - 2 :: -1] if before > 1 else []
+        )
+        found = (
+            row for row in rows
+            if row.number > after and namespace in (None, row.namespace) and actor in (None, row.actor)
+        )  # fmt: skip
+        return list(islice(found, limit))
 
     async def audit_end(self) -> AuditRow | None:
         """Return the last entry."""

@@ -102,9 +102,11 @@ class PostgresAccounts:
         limit: int = ACCOUNTS_MAX,
         namespace: str | None = None,
         actor: str | None = None,
+        before: int | None = None,
     ) -> list[AuditRow]:
-        """List entries behind a number, oldest first."""
-        rows = await self._fetch("audit", after, limit, namespace, actor)
+        """List entries behind a number, oldest first; with ``before`` those before that one, newest first."""
+        query, end = ("audit", after) if before is None else ("audit_backwards", before)
+        rows = await self._fetch(query, end, limit, namespace, actor)
         return [note_of(row) for row in rows]
 
     async def audit_end(self) -> AuditRow | None:

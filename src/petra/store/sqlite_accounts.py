@@ -95,10 +95,18 @@ class SqliteAccounts:
         limit: int = ACCOUNTS_MAX,
         namespace: str | None = None,
         actor: str | None = None,
+        before: int | None = None,
     ) -> list[AuditRow]:
-        """List entries behind a number, oldest first."""
-        given = {"after": after, "limit": limit, "namespace": namespace, "actor": actor}
-        return await self._read(lambda c: [note_of(row) for row in c.execute(_SQL["audit"], given)])
+        """List entries behind a number, oldest first; with ``before`` those before that one, newest first."""
+        given = {
+            "after": after,
+            "limit": limit,
+            "namespace": namespace,
+            "actor": actor,
+            "before": before,
+        }
+        query = _SQL["audit" if before is None else "audit_backwards"]
+        return await self._read(lambda c: [note_of(row) for row in c.execute(query, given)])
 
     async def audit_end(self) -> AuditRow | None:
         """Return the last entry."""

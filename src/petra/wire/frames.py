@@ -134,7 +134,7 @@ class Reports(Frame, frozen=True, tag="report"):
 
 
 class LogLine(Wire, frozen=True):
-    """A line that a task printed or logged. ``path`` is its iteration; ``at`` the time on the worker."""
+    """A line that a task printed or logged. ``path`` is its iteration, ``at`` the worker's time; older ones name no ``run``."""
 
     at: float
     execution: str
@@ -143,6 +143,7 @@ class LogLine(Wire, frozen=True):
     text: str
     stream: str = "log"
     path: tuple[int, ...] = ()
+    run: str = ""
 
 
 class Log(Frame, frozen=True):

@@ -116,7 +116,7 @@ class Logs:
             cut = text if len(text) <= LINE_MAX else text[: LINE_MAX - 1] + "…"
             line = LogLine(
                 at=said.at, execution=said.execution, step=said.step, task=said.task, text=cut,
-                stream=said.stream, path=said.path,
+                stream=said.stream, path=said.path, run=said.run,
             )  # fmt: skip
             self._waiting.append(line)
             self._size += len(cut)

@@ -482,6 +482,7 @@ class Runner:
         line = LogLine(
             at=self._clock.now(), execution=work.given.execution, step=work.given.step, task=run.task.name,
             text=plain(self._scrubber.scrub(text)), stream=stream, path=_path(run),
+            run=work.given.run,
         )  # fmt: skip
         self._log(line)
 

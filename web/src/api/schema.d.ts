@@ -13,7 +13,9 @@ export interface paths {
         };
         /**
          * Audit
-         * @description Return the audit behind an entry, oldest first: of a namespace, or whole for who administers all of them.
+         * @description Return the audit, newest first: of a namespace, or whole for who administers all of them.
+         *
+         *     With ``after`` come those behind an entry, oldest first: whoever keeps a copy goes on from there.
          */
         get: operations["ApiV1AuditAudit"];
         put?: never;
@@ -541,7 +543,7 @@ export interface paths {
          * Logs
          * @description Return what the steps of an execution printed, a JSON document per line, oldest first.
          *
-         *     Of one ``step``, or of one ``run`` by its number (what its step printed while it ran); what was printed ``after`` a
+         *     Of one ``step``, or of one ``run`` by its number; what was printed ``after`` a
          *     moment in seconds since 1970; lines with a ``text``. With ``limit`` the last ones of these.
          */
         get: operations["ApiV1ExecutionsLogsLogs"];
@@ -1019,7 +1021,7 @@ export interface paths {
         };
         /**
          * Meta
-         * @description Say what this server is and what its limits are.
+         * @description Say what this server is, what its limits are, and how to log in; to who may see it also what is wrong.
          */
         get: operations["ApiV1MetaMeta"];
         put?: never;
@@ -2178,6 +2180,8 @@ export interface paths {
         /**
          * Listed
          * @description List work items by priority, then age: mine, those that are open, those that are done, or all.
+         *
+         *     With ``user`` those that one may act on, in the ``role``s that are named; of somebody else, for who sees all of them.
          */
         get: operations["ApiV1WorkItemsListed"];
         put?: never;
@@ -2197,7 +2201,7 @@ export interface paths {
         };
         /**
          * Counts
-         * @description Count work items by state.
+         * @description Count work items by state: of all, or of those that a ``user`` may act on.
          */
         get: operations["ApiV1WorkItemsCountsCounts"];
         put?: never;
@@ -3518,6 +3522,14 @@ export interface components {
             password: string;
         };
         /**
+         * LogIns
+         * @description How one may log in: with a name and a password, at a provider at that address.
+         */
+        LogIns: {
+            oidc: string | null;
+            password: boolean;
+        };
+        /**
          * LogLine
          * @description A line that a task printed or logged. ``path`` is its iteration; ``at`` the time on the worker.
          */
@@ -3526,6 +3538,8 @@ export interface components {
             execution: string;
             /** @default [] */
             path: number[];
+            /** @default  */
+            run: string;
             step: string;
             /** @default log */
             stream: string;
@@ -3597,6 +3611,7 @@ export interface components {
         Meta: {
             base: string;
             limits: components["schemas"]["ServerLimits"];
+            log_in: components["schemas"]["LogIns"];
             troubles: string[];
             version: string;
         };
@@ -5491,8 +5506,9 @@ export interface operations {
             query?: {
                 namespace?: string | null;
                 actor?: string | null;
-                after?: number;
+                after?: number | null;
                 limit?: number;
+                cursor?: number | null;
             };
             header?: never;
             path?: never;
@@ -5733,6 +5749,7 @@ export interface operations {
                 business_key?: string | null;
                 since?: string | null;
                 until?: string | null;
+                ended_before?: string | null;
                 sort?: string;
                 limit?: number;
                 cursor?: string | null;
@@ -5837,6 +5854,7 @@ export interface operations {
                 business_key?: string | null;
                 since?: string | null;
                 until?: string | null;
+                ended_before?: string | null;
                 by?: "status" | "playbook" | "hour";
             };
             header?: never;
@@ -9655,6 +9673,7 @@ export interface operations {
                 business_key?: string | null;
                 since?: string | null;
                 until?: string | null;
+                ended_before?: string | null;
                 topics?: string | null;
             };
             header?: never;
@@ -10547,6 +10566,8 @@ export interface operations {
                 box?: "mine" | "open" | "done" | "all";
                 execution?: string | null;
                 step?: string | null;
+                user?: string | null;
+                role?: string[] | null;
                 limit?: number;
                 cursor?: string | null;
             };
@@ -10586,6 +10607,8 @@ export interface operations {
         parameters: {
             query?: {
                 namespace?: string | null;
+                user?: string | null;
+                role?: string[] | null;
             };
             header?: never;
             path?: never;

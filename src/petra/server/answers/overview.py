@@ -100,12 +100,20 @@ class ServerLimits(Shape, frozen=True):
     wait_s: int
 
 
+class LogIns(Shape, frozen=True):
+    """How one may log in: with a name and a password, at a provider at that address."""
+
+    password: bool
+    oidc: str | None
+
+
 class Meta(Shape, frozen=True):
     """What the server is."""
 
     version: str
     base: str
     limits: ServerLimits
+    log_in: LogIns
     troubles: list[str]
 
 

@@ -9,6 +9,7 @@ from litestar import Request, Response, Router, delete, get, patch, post
 from litestar.params import FromPath, FromQuery, JSONBody
 
 from petra.accounts import Session, User
+from petra.accounts.audit import NEWEST
 from petra.accounts.secrets import digest
 from petra.accounts.told import moment, token_data, user_data
 from petra.desk.principal import EVERYWHERE, POWERS, May, Principal, roles_in
@@ -232,17 +233,33 @@ async def audit(
     who: Who,
     namespace: FromQuery[str | None] = None,
     actor: FromQuery[str | None] = None,
-    after: FromQuery[int] = 0,
+    after: FromQuery[int | None] = None,
     limit: FromQuery[int] = 100,
+    cursor: FromQuery[int | None] = None,
 ) -> Page[dict[str, Any]]:
-    """Return the audit behind an entry, oldest first: of a namespace, or whole for who administers all of them."""
+    """Return the audit, newest first: of a namespace, or whole for who administers all of them.
+
+    With ``after`` come those behind an entry, oldest first: whoever keeps a copy goes on from there.
+    """
     if namespace is None and May.ADMINISTER not in who.within(EVERYWHERE).may:
         namespace = who.namespace
+    if after is not None and cursor is not None:
+        raise ProblemError("bad-request", "give 'after' or 'cursor', not both")
+    before = None if after is not None else NEWEST if cursor is None else _entry(cursor)
     found = await service.audit.entries(
-        after=max(0, after), limit=bounded(limit), namespace=namespace, actor=actor
+        after=_entry(after or 0),
+        before=before,
+        limit=bounded(limit),
+        namespace=namespace,
+        actor=actor,
     )
     items = [{**one, "at": moment(one["at"])} for one in found]
     return Page(items=items, next=str(found[-1]["number"]) if len(found) == limit else None)
+
+
+def _entry(number: int) -> int:
+    """Return a number that entries may have, nearest to one that somebody gave."""
+    return max(0, min(number, NEWEST))
 
 
 @post("/audit/verify", status_code=200, opt=_CHIEF | answers(AuditVerified))

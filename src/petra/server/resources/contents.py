@@ -26,6 +26,7 @@ from petra.server.resources.stories import run_of
 from petra.server.service import TheService, Who
 from petra.server.shapes import ExecutionItem, Page
 from petra.store.rows import ExecutionFilter, RecordRow
+from petra.story import RunHistory
 
 PART_BYTES: Final = 1 << 16
 SCANNED_MAX: Final = 5_000
@@ -105,7 +106,7 @@ async def logs(
 ) -> Stream:
     """Return what the steps of an execution printed, a JSON document per line, oldest first.
 
-    Of one ``step``, or of one ``run`` by its number (what its step printed while it ran); what was printed ``after`` a
+    Of one ``step``, or of one ``run`` by its number; what was printed ``after`` a
     moment in seconds since 1970; lines with a ``text``. With ``limit`` the last ones of these.
     """
     await service.desk.get(who, execution)
@@ -114,7 +115,7 @@ async def logs(
         _, found = await run_of(service, execution, run)
         if step not in (None, found.step):
             raise ProblemError("bad-request", f"run {run} is one of '{found.step}'")
-        wanted = _Lines(found.step, max(after or 0.0, found.started), text, found.ended)
+        wanted = _Lines(found.step, after, text, found)
     path = file_of(service.home / LOGS, execution)
     if limit is not None:
         last = await service.long_work.aside(lambda: wanted.last(path, bounded(limit)))
@@ -126,17 +127,17 @@ class _Lines:
     """Which lines are wanted."""
 
     def __init__(
-        self, step: str | None, after: float | None, text: str, until: float | None = None
+        self, step: str | None, after: float | None, text: str, run: RunHistory | None = None
     ) -> None:
         self._step = step
         self._after = after
-        self._until = until
+        self._run = run
         self._text = text.casefold()
 
     @property
     def is_all(self) -> bool:
         """Whether nothing is left out."""
-        return self._step is None and self._after is None and self._until is None and not self._text
+        return self._step is None and self._after is None and self._run is None and not self._text
 
     def has(self, raw: bytes) -> bool:
         """Tell whether a line is among them."""
@@ -147,7 +148,7 @@ class _Lines:
         return (
             self._step in (None, line["step"])
             and (self._after is None or line["at"] > self._after or not line["at"])
-            and (self._until is None or line["at"] <= self._until)
+            and (self._run is None or _is_of(self._run, line))
             and self._text in line["text"].casefold()
         )
 
@@ -164,6 +165,14 @@ class _Lines:
             if line and (self.is_all or self.has(line)):
                 found.append(line + b"\n")
         return b"".join(reversed(found))
+
+
+def _is_of(run: RunHistory, line: dict[str, Any]) -> bool:
+    """Tell whether a run printed a line; of lines that do not say, those are taken that its step printed while it ran."""
+    if named := line.get("run"):
+        return bool(named == run.id)
+    at: float = line["at"]
+    return not at or (run.started < at and (run.ended is None or at <= run.ended))
 
 
 def _backwards(path: Path) -> Iterator[bytes]:

@@ -31,11 +31,12 @@ async def which(
     business_key: FromQuery[str | None] = None,
     since: FromQuery[datetime | None] = None,
     until: FromQuery[datetime | None] = None,
+    ended_before: FromQuery[datetime | None] = None,
 ) -> ExecutionFilter:
     """Return the filter that stands in an address."""
     return await filtered(
         service, here, status=status, playbook=playbook, version=version, parent=parent, text=q or text, label=label,
-        business_key=business_key, since=since, until=until,
+        business_key=business_key, since=since, until=until, ended_before=ended_before,
     )  # fmt: skip
 
 
@@ -52,12 +53,13 @@ async def filtered(
     business_key: str | None = None,
     since: datetime | None = None,
     until: datetime | None = None,
+    ended_before: datetime | None = None,
 ) -> ExecutionFilter:
     """Return the filter of a list, a count or an operation, from the parameters that all of them have."""
     return ExecutionFilter(
         statuses=tuple(status or ()), playbook=playbook, parent=parent, text=text,
         since=since.timestamp() if since else None, until=until.timestamp() if until else None,
-        labels=_labels(label or (), business_key),
+        ended_until=ended_before.timestamp() if ended_before else None, labels=_labels(label or (), business_key),
         digest=await _digest_of(service, here, playbook, version),
     )  # fmt: skip
 

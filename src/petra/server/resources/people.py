@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Any, Literal, TypedDict
 
 import msgspec
 from litestar import Response, Router, get, post
 from litestar.params import FromPath, FromQuery, JSONBody
 
 from petra.desk.letting_in import concerns
-from petra.desk.principal import May
+from petra.desk.principal import May, Principal
 from petra.desk.trying import DryRun, tried
 from petra.kernel import commands as c
 from petra.server.describing import tries
@@ -48,24 +48,49 @@ async def listed(
     box: FromQuery[Literal["mine", "open", "done", "all"]] = "open",
     execution: FromQuery[str | None] = None,
     step: FromQuery[str | None] = None,
+    user: FromQuery[str | None] = None,
+    role: FromQuery[list[str] | None] = None,
     limit: FromQuery[int] = 100,
     cursor: FromQuery[str | None] = None,
 ) -> Page[WorkItem]:
-    """List work items by priority, then age: mine, those that are open, those that are done, or all."""
+    """List work items by priority, then age: mine, those that are open, those that are done, or all.
+
+    With ``user`` those that one may act on, in the ``role``s that are named; of somebody else, for who sees all of them.
+    """
     states = {"mine": OPEN, "open": OPEN, "done": DONE, "all": ()}[box]
-    mine = box == "mine"
+    if box == "mine":
+        user, role = here.name, list(here.roles)
     wanted = WorkItemFilter(
-        user=here.name if mine else None, roles=here.roles if mine else (), states=states,
-        execution=execution, step=step,
+        **_whose(here, user, role), states=states, execution=execution, step=step,
     )  # fmt: skip
     page = await service.desk.work_items(here, wanted, cursor=cursor, limit=bounded(limit))
     return Page(items=[work_item(row) for row in page.rows], next=page.cursor)
 
 
 @get("/work-items/counts", opt=needs(May.SEE, May.DECIDE))
-async def counts(service: TheService, here: Here) -> dict[str, int]:
-    """Count work items by state."""
-    return await service.desk.count_work_items(here, WorkItemFilter())
+async def counts(
+    service: TheService,
+    here: Here,
+    user: FromQuery[str | None] = None,
+    role: FromQuery[list[str] | None] = None,
+) -> dict[str, int]:
+    """Count work items by state: of all, or of those that a ``user`` may act on."""
+    wanted = WorkItemFilter(**_whose(here, user, role))
+    return await service.desk.count_work_items(here, wanted)
+
+
+class _Whose(TypedDict):
+    user: str | None
+    roles: tuple[str, ...]
+
+
+def _whose(here: Principal, user: str | None, role: list[str] | None) -> _Whose:
+    """Return for whom work items are looked for; what is offered to others is only for who sees all."""
+    if user is None and not role:
+        return {"user": None, "roles": ()}
+    if user != here.name or not set(role or ()) <= set(here.roles):
+        here.must(May.SEE)
+    return {"user": user, "roles": tuple(role or ())}
 
 
 @get("/work-items/{execution:str}/{item:str}", opt=needs(May.SEE, May.DECIDE))

@@ -40,7 +40,8 @@ from petra.server.problems import ProblemError
 from petra.server.resources.stories import run_of
 from petra.server.service import TheService, Who
 from petra.store.rows import ExecutionRow
-from petra.story import frames_of
+from petra.story import RunHistory, frames_of
+from petra.wire.frames import LogLine
 
 AnyHttpRequest = Request[Any, Any, Any]
 QUIET_S = 15.0
@@ -88,8 +89,8 @@ async def followed(
     if after > version:  # of a log that is not this one: whoever reads begins anew
         after = 0
         begun.append(sent("reset", {"version": version}))
-    step = (await run_of(service, execution, logs))[1].step if logs is not None else None
-    parts = _records(service, who, execution, after, begun, form=form, step=step)
+    run = (await run_of(service, execution, logs))[1] if logs is not None else None
+    parts = _records(service, who, execution, after, begun, form=form, run=run)
     return Stream(
         quietly(parts, service, presented_by(request)),
         media_type="text/event-stream",
@@ -111,15 +112,15 @@ async def _records(
     begun: list[bytes],
     *,
     form: str,
-    step: str | None,
+    run: RunHistory | None,
 ) -> AsyncIterator[bytes]:
     for part in begun:
         yield part
     messages = service.desk.follow(who, execution, after)
     async with aclosing(messages):
         async for message in messages:
-            if step is not None and isinstance(message, Printed):
-                lines = [line for line in message.lines if line.step == step]
+            if run is not None and isinstance(message, Printed):
+                lines = [line for line in message.lines if _is_of(run, line)]
                 if lines:
                     yield sent("log", {"lines": msgspec.to_builtins(lines)})
                 continue
@@ -131,6 +132,11 @@ async def _records(
                 yield sent("bye", {"retry_ms": 1000})
             if isinstance(message, Ended | Gone) or _is_over(message):
                 return
+
+
+def _is_of(run: RunHistory, line: LogLine) -> bool:
+    """Tell whether a run printed a line; workers of the version before say its step only."""
+    return line.run == run.id if line.run else line.step == run.step
 
 
 async def _moved(service: TheService, execution: str, message: Appended) -> bytes:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from typing import Any
 
 import msgspec
@@ -107,14 +108,21 @@ async def me(here: Here, request: AnyHttpRequest) -> dict[str, Any]:
     }
 
 
-@get("/meta", tags=["server"], opt=KNOWN | answers(Meta))
-async def meta(who: Who, service: TheService) -> dict[str, Any]:
-    """Say what this server is and what its limits are."""
+@get("/meta", tags=["server"], security=[], opt=OPEN | answers(Meta))
+async def meta(service: TheService, request: AnyHttpRequest) -> dict[str, Any]:
+    """Say what this server is, what its limits are, and how to log in; to who may see it also what is wrong."""
+    presented, who = presented_by(request), None
+    with contextlib.suppress(*(() if presented.authorization else (ProblemError,))):
+        who, _ = await service.identity.who(presented)
     return {
         "version": service.version,
         "base": service.base,
         "limits": {"body_bytes": BODY_MAX, "page": LIMIT_MAX, "wait_s": WAIT_MAX_S},
-        "troubles": troubles(service.engine.custody) if May.SEE in who.may else [],
+        "log_in": {
+            "password": await service.register.has_users(),
+            "oidc": f"{service.prefix}/login/oidc" if service.oidc is not None else None,
+        },
+        "troubles": troubles(service.engine.custody) if who and May.SEE in who.may else [],
     }
 
 

@@ -458,6 +458,11 @@ SELECT number, at, namespace, actor, hash, previous, body FROM audit
 WHERE number > $1 AND ($3::text IS NULL OR namespace = $3) AND ($4::text IS NULL OR actor = $4)
 ORDER BY number LIMIT $2
 
+-- name: audit_backwards
+SELECT number, at, namespace, actor, hash, previous, body FROM audit
+WHERE number < $1 AND ($3::text IS NULL OR namespace = $3) AND ($4::text IS NULL OR actor = $4)
+ORDER BY number DESC LIMIT $2
+
 -- name: audit_end
 SELECT number, at, namespace, actor, hash, previous, body FROM audit ORDER BY number DESC LIMIT 1
 

@@ -474,6 +474,11 @@ SELECT number, at, namespace, actor, hash, previous, body FROM audit
 WHERE number > :after AND (:namespace IS NULL OR namespace = :namespace) AND (:actor IS NULL OR actor = :actor)
 ORDER BY number LIMIT :limit
 
+-- name: audit_backwards
+SELECT number, at, namespace, actor, hash, previous, body FROM audit
+WHERE number < :before AND (:namespace IS NULL OR namespace = :namespace) AND (:actor IS NULL OR actor = :actor)
+ORDER BY number DESC LIMIT :limit
+
 -- name: audit_end
 SELECT number, at, namespace, actor, hash, previous, body FROM audit ORDER BY number DESC LIMIT 1
 

@@ -1,0 +1,125 @@
+"""A server is killed with -9 while many start executions and ten workers elsewhere work: nothing acknowledged is lost or repeated."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+from collections import Counter
+from collections.abc import Callable
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import httpx2
+import pytest
+from server.conftest import Served, serve
+from server.test_workers import heard, worker
+from support.processes import port_to_come_back_to
+
+pytestmark = pytest.mark.slow
+
+WORKERS = 10
+CLIENTS = 16
+STARTS = int(os.environ.get("PETRA_KILLED_STARTS", "200"))
+BOOK = """\
+apiVersion: petra/v1
+kind: Playbook
+metadata: {name: noted, path: noted}
+workflow:
+  - step: one
+    spec: {pool: etl}
+    tool:
+      kind: python
+      args: {ledger: "{{ workload.ledger }}", name: "{{ execution.id }}"}
+      code: |
+        with open(ledger, "a") as file:
+            file.write(name + "\\n")
+        result = 1
+"""
+
+
+class Load:
+    """Clients that start executions under keys, and ask again until they are answered."""
+
+    def __init__(self, url: str, token: str, ledger: Path) -> None:
+        self._url, self._ledger = f"{url}/api/v1", ledger
+        self._headers = {"Authorization": f"Bearer {token}"}
+        self._left = list(range(STARTS))
+        self.answered: dict[str, str] = {}
+
+    async def run(self, at: int, call: Callable[[], Any]) -> None:
+        """Start everything; once so many are answered, call something."""
+        async with httpx2.AsyncClient(headers=self._headers, timeout=300) as client:
+            clients = [asyncio.create_task(self._client(client)) for _ in range(CLIENTS)]
+            while len(self.answered) < at:
+                await asyncio.sleep(0)
+                await asyncio.wait(clients, timeout=0.01)
+            await asyncio.to_thread(call)
+            await asyncio.gather(*clients)
+
+    async def _client(self, client: httpx2.AsyncClient) -> None:
+        while self._left:
+            await self._start(client, f"key-{self._left.pop()}")
+
+    async def _start(self, client: httpx2.AsyncClient, key: str) -> None:
+        body = {"playbook": "noted", "workload": {"ledger": str(self._ledger)}}
+        while True:
+            try:
+                found = await client.post(
+                    f"{self._url}/executions", json=body, headers={"Idempotency-Key": key}
+                )
+            except httpx2.HTTPError:
+                await asyncio.sleep(0.05)  # nobody is there; the same again is safe
+                continue
+            if found.status_code == 201:
+                self.answered[key] = found.json()["id"]
+                return
+            assert found.status_code == 503, found.text
+            await asyncio.sleep(0.05)
+
+
+def _completed(served: Served) -> int:
+    with served.client() as api:
+        counts = api.get("/executions/counts", params={"by": "status"}).json()["counts"]
+    return int(counts.get("completed", 0))
+
+
+@pytest.mark.spec("S22")
+@pytest.mark.parametrize("kind", ["sqlite", "postgres"])
+def test_what_was_acknowledged_is_done_once_whoever_is_killed(
+    kind: str, tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
+    home, ledger = tmp_path / ".petra", tmp_path / "ledger"
+    store = () if kind == "sqlite" else ("--store", request.getfixturevalue("empty_database")())
+    more = ("--port", str(port_to_come_back_to()), "--workers", "0", *store)
+    with ExitStack() as stack:
+        first = stack.enter_context(serve(home, *more))
+        with first.client() as api:
+            assert api.post("/playbooks", json={"text": BOOK}).status_code == 201
+        for _ in range(WORKERS):
+            heard(stack.enter_context(worker(first, "--slots", "2")), "works for")
+        load = Load(first.url, first.said["token"], ledger)
+        back: list[Served] = []
+
+        def kill() -> None:
+            assert first.end(signal.SIGKILL) == -signal.SIGKILL
+            back.append(stack.enter_context(serve(home, *more)))
+
+        asyncio.run(load.run(STARTS // 3, kill))
+        (second,) = back
+        assert len(set(load.answered.values())) == STARTS
+        while _completed(second) < STARTS:
+            pass
+        with second.client() as api:
+            listed = api.get("/executions", params={"limit": 500}).json()["items"]
+            assert {one["id"] for one in listed} == set(load.answered.values())
+            assert not api.post("/audit/verify", json={}).json()["problems"]
+            noted = api.get("/audit", params={"limit": 500}).json()["items"]
+        starts = [
+            one for one in noted if one["act"] == "POST /executions" and one["outcome"] == "done"
+        ]
+        assert len(starts) >= STARTS
+        # every run was done by the worker that had it, also across the kill
+        assert set(Counter(ledger.read_text().split()).values()) == {1}
+        assert second.end() == 0
