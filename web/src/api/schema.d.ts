@@ -3531,7 +3531,7 @@ export interface components {
         };
         /**
          * LogLine
-         * @description A line that a task printed or logged. ``path`` is its iteration; ``at`` the time on the worker.
+         * @description A line that a task printed or logged. ``path`` is its iteration, ``at`` the worker's time; older ones name no ``run``.
          */
         LogLine: {
             at: number;
