@@ -11,9 +11,9 @@ from engine_support import chain, local
 from support.clocks import FakeClock, settle
 
 from petra.accounts import Register
-from petra.server import Identity, Service
+from petra.server import Identity, Service, build
 from petra.server.gate import Gate
-from petra.server.listen import _AnyName, build
+from petra.server.listen import _AnyName
 from petra.server.noting import Noting
 from petra.store.base import Store
 from petra.store.faults import Fault, FaultyStore
