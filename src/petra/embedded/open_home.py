@@ -63,7 +63,14 @@ class OpenHome:
             UsageError: the net of one is not sound, and that is not allowed; nothing is stored.
         """
         models = [self._read(playbook)[0] for playbook in playbooks]
-        return await self._desk.apply(self._who, models, allow_unsound=allow_unsound)
+        texts = [await self._text(*one) for one in zip(playbooks, models, strict=True)]
+        return await self._desk.apply(self._who, models, texts=texts, allow_unsound=allow_unsound)
+
+    async def _text(self, given: Playbook | str | Path, model: Playbook) -> str:
+        if isinstance(given, Playbook):
+            return ""
+        text = Path(given).read_bytes().decode("utf-8-sig", "replace")
+        return await self._desk.engine.catalogue.own_text(model, text)
 
     async def start(
         self,
