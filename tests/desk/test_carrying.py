@@ -56,13 +56,12 @@ def test_a_text_that_says_something_else_is_not_kept_beside_a_playbook() -> None
         async with local(MemoryStore(clock=lambda: 0.0)) as petra:
             own = "# why\n" + CHILD
             texts = [OTHER, own, "one too many"]
-            await petra.carry_out(
-                Apply(id="r", execution="", playbooks=[TEXT, CHILD], texts=texts)
-            )
+            await petra.carry_out(Apply(id="r", execution="", playbooks=[TEXT, CHILD], texts=texts))
             shown = [row.written.decode() for row in await petra.engine.store.playbooks()]
             assert shown == [own, TEXT]
             await petra.carry_out(Apply(id="s", execution="", playbooks=[CHILD], texts=["{"]))
-            await petra.carry_out(Apply(id="t", execution="", playbooks=[CHILD]))  # by a version before
+            by_the_version_before = Apply(id="t", execution="", playbooks=[CHILD])
+            await petra.carry_out(by_the_version_before)
             found = await petra.engine.store.find_playbook("child")
             assert found is not None
             assert found.written.decode() == own

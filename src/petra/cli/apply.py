@@ -82,9 +82,7 @@ def _documents(home: Path, documents: list[AnyDocument]) -> list[dict[str, Any]]
     return applied(home, resources) + applied_documents(home, documents)
 
 
-def _applied(
-    home: Path, readings: list[Reading], *, allow_unsound: bool
-) -> list[dict[str, Any]]:
+def _applied(home: Path, readings: list[Reading], *, allow_unsound: bool) -> list[dict[str, Any]]:
     """Store playbooks, with the texts of their authors; return what became of each."""
     books, texts = [one.checked() for one in readings], [one.text for one in readings]
     given = Apply(
