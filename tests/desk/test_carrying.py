@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from pathlib import Path
 
 import pytest
 from engine_support import local, playbook
@@ -65,6 +66,20 @@ def test_a_text_that_says_something_else_is_not_kept_beside_a_playbook() -> None
             found = await petra.engine.store.find_playbook("child")
             assert found is not None
             assert found.written.decode() == own
+
+    asyncio.run(scenario())
+
+
+def test_a_file_that_a_program_applies_keeps_its_comments(tmp_path: Path) -> None:
+    file = tmp_path / "child.yaml"
+    file.write_bytes(b"\xef\xbb\xbf# why\r\n" + CHILD.encode())
+
+    async def scenario() -> None:
+        async with local(MemoryStore(clock=lambda: 0.0)) as petra:
+            await petra.apply(file, playbook("  - {step: a, tool: {kind: noop}}\n", "other"))
+            child, other = await petra.engine.store.playbooks()
+            assert child.written.decode() == "# why\r\n" + CHILD
+            assert other.text == b""
 
     asyncio.run(scenario())
 
