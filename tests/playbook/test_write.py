@@ -89,7 +89,10 @@ def scalars(shape: Shape) -> st.SearchStrategy[Any]:
         case "bool":
             return st.booleans()
         case "int":
-            return st.integers(min_value=int(note.least) if note.least is not None else None)
+            return st.integers(
+                min_value=int(note.least) if note.least is not None else None,
+                max_value=int(note.most) if note.most is not None else None,
+            )
         case "number":
             least = note.least if note.least is not None else note.above
             most = note.most if note.most is not None else 10**6
