@@ -129,11 +129,13 @@ def parts(draw: st.DrawFn, struct: type[msgspec.Struct], depth: int = 0) -> msgs
 
 @st.composite
 def fields(draw: st.DrawFn, struct: type[msgspec.Struct]) -> dict[str, Any]:
-    """The keys of a kind, as plain data."""
+    """The keys of a kind, as plain data; null stands for a key that is not there."""
     return {
-        key: to_plain(draw(values(found.shape, 9)))
+        key: to_plain(
+            draw(values(found.shape, 9).filter(lambda value: value is not None or not needed))
+        )
         for key, found in fields_of(struct).items()
-        if found.required or draw(st.integers(0, 3)) == 0
+        if (needed := found.required) or draw(st.integers(0, 3)) == 0
     }
 
 
