@@ -557,6 +557,11 @@ SELECT name, key, sum(CASE WHEN state IN ('held', 'leaving') THEN units ELSE 0 E
 FROM permits WHERE namespace = $1 AND ($2::text IS NULL OR name = $2)
 GROUP BY name, key ORDER BY waiting DESC, name, key LIMIT $3
 
+-- name: limit_totals
+SELECT namespace, name, '' AS key, sum(CASE WHEN state IN ('held', 'leaving') THEN units ELSE 0 END),
+  sum(CASE WHEN state = 'waiting' THEN 1 ELSE 0 END)
+FROM permits GROUP BY namespace, name ORDER BY namespace, name
+
 -- name: insert_arrivals
 INSERT INTO arrivals (id, namespace, trigger, key, due, created, updated, body, state, execution, attempts, error, until, shard)
 SELECT * FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::double precision[], $6::double precision[],

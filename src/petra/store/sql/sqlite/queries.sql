@@ -566,6 +566,11 @@ SELECT name, key, sum(CASE WHEN state IN ('held', 'leaving') THEN units ELSE 0 E
 FROM permits WHERE namespace = ?1 AND (?2 IS NULL OR name = ?2)
 GROUP BY name, key ORDER BY waiting DESC, name, key LIMIT ?3
 
+-- name: limit_totals
+SELECT namespace, name, '' AS key, sum(CASE WHEN state IN ('held', 'leaving') THEN units ELSE 0 END),
+  sum(CASE WHEN state = 'waiting' THEN 1 ELSE 0 END)
+FROM permits GROUP BY namespace, name ORDER BY namespace, name
+
 -- name: insert_arrival
 INSERT INTO arrivals (id, namespace, trigger, key, due, created, updated, body, state, execution, attempts, error, until, shard)
 VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING
