@@ -16,7 +16,7 @@ from petra.desk.resting import FOLLOWED_S
 from petra.embedded import DATABASE, STORE
 from petra.engine.cache import Cache
 from petra.store.base import READ_LIMIT, Store
-from petra.store.rows import WakeUp
+from petra.store.rows import PermitRow, WakeUp
 
 LATE_S = 2.0
 """A timer that was due so long ago is told about; others are just due."""
@@ -96,8 +96,16 @@ async def left_in(store: Store) -> Left:
 
 async def _has_its_turn(store: Store, execution: str) -> bool:
     """Tell whether a limit that an execution waits for has room: whoever opens the home lets it in."""
-    for permit in await store.permits.of(execution):
-        if permit.state == "waiting":
-            line = await store.permits.line(permit.line, most=1)
-            return line.used < (permit.most or 1)
+    while (permit := await _waited_for(store, execution)) is not None:
+        line = await store.permits.line(permit.line, most=1)
+        if line.used < (permit.most or 1):
+            return True
+        if await _waited_for(store, execution) == permit:
+            return False  # else it was let in between the two looks, and what is in use is its own
     return True  # it was let in, and has not heard of it yet
+
+
+async def _waited_for(store: Store, execution: str) -> PermitRow | None:
+    """Return the permit that an execution waits for, if any."""
+    known = await store.permits.of(execution)
+    return next((one for one in known if one.state == "waiting"), None)
