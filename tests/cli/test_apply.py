@@ -50,6 +50,29 @@ def test_a_playbook_is_applied_once_and_another_text_is_a_version(command: Comma
     assert "shop/bill  version 1" in command("playbooks").stdout
 
 
+def test_a_playbook_is_printed_as_its_author_wrote_it(command: Command) -> None:
+    put("bill.yaml", "name: bill, version: 1")
+    text = "# why\n" + Path("bill.yaml").read_text()
+    Path("bill.yaml").write_text(text)
+    (first,) = applied(command, "bill.yaml")
+    assert command("playbooks", "bill", "-o", "yaml").stdout == text
+    Path("bill.yaml").write_text(text + "# and why not")
+    assert applied(command, "bill.yaml") == [{**first, "unchanged": True}]
+    assert command("playbooks", "bill", "-o", "yaml").stdout == text + "# and why not"
+    assert len(json.loads(command("playbooks", "bill", "-o", "json").stdout)) == 1
+    assert command("playbooks", "-o", "yaml").exit_code == 2
+    with pytest.raises(UsageError, match="no playbook is applied as 'none'"):
+        command("playbooks", "none", "-o", "yaml")
+
+
+def test_a_playbook_with_files_beside_it_is_printed_with_what_they_say(command: Command) -> None:
+    put("bill.yaml", "name: bill", "  - {step: a, tool: {kind: python, file: a.py}} # beside\n")
+    Path("a.py").write_text("def main():\n    return 7\n")
+    applied(command, "bill.yaml")
+    shown = command("playbooks", "bill", "-o", "yaml").stdout
+    assert ("return 7" in shown, "# beside" in shown) == (True, False)
+
+
 def test_a_folder_is_applied_whole_or_not_at_all(command: Command) -> None:
     put("books/a.yaml", "name: a", "  - {step: s, tool: {kind: playbook, path: deep/b}}\n")
     put("books/deep/b.yaml", "name: b")

@@ -42,7 +42,7 @@ class Two:
         self.first, self.second = Line(), Line()
 
     async def begin(self) -> None:
-        await self.clock.run(self.one.start(chain(1), execution=self.name))
+        await self.clock.run(self.one.start(chain(1), execution=self.name, allow_unsound=True))
         await self.one.connections.receive(self.first, hello("s"))
         await settle()
         assert len(self.first.given) == 1

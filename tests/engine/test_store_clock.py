@@ -63,7 +63,11 @@ def test_timers_of_engines_whose_clocks_disagree_fire_when_the_store_says_so(
             assert [len(each) for each in mine] == [SHARDS // 2] * 2
             began, book = true.now(), read(WAIT).checked()
             for number in range(8):
-                await true.run((one, two)[number % 2].engine.start(book, execution=f"e{number}"))
+                await true.run(
+                    (one, two)[number % 2].engine.start(
+                        book, execution=f"e{number}", allow_unsound=True
+                    )
+                )
             await true.advance(50)
             rows = [await store.execution(f"e{number}") for number in range(8)]
             assert {row.row.status for row in rows if row is not None} == {"waiting"}
@@ -90,7 +94,9 @@ def test_a_clock_that_is_set_while_an_engine_runs_moves_no_timer() -> None:
         store = MemoryStore(clock=true.now)
         clock = WrongClock(true, 0.0)
         async with local(store, clock=clock, holder="one") as one:
-            await true.run(one.engine.start(read(WAIT).checked(), execution="e"))
+            await true.run(
+                one.engine.start(read(WAIT).checked(), execution="e", allow_unsound=True)
+            )
             clock.ahead_s = 3_600.0
             await true.advance(50)
             row = await store.execution("e")
@@ -132,6 +138,6 @@ def test_an_engine_that_is_alone_goes_by_its_own_clock() -> None:
         clock = WrongClock(true, 100.0)
         async with local(MemoryStore(clock=true.now), clock=clock) as one:
             assert one.engine.clock is clock
-            await true.run(one.engine.start(chain(1), execution="e"))
+            await true.run(one.engine.start(chain(1), execution="e", allow_unsound=True))
 
     asyncio.run(scenario())

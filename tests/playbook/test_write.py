@@ -89,7 +89,10 @@ def scalars(shape: Shape) -> st.SearchStrategy[Any]:
         case "bool":
             return st.booleans()
         case "int":
-            return st.integers(min_value=int(note.least) if note.least is not None else None)
+            return st.integers(
+                min_value=int(note.least) if note.least is not None else None,
+                max_value=int(note.most) if note.most is not None else None,
+            )
         case "number":
             least = note.least if note.least is not None else note.above
             most = note.most if note.most is not None else 10**6
@@ -126,11 +129,13 @@ def parts(draw: st.DrawFn, struct: type[msgspec.Struct], depth: int = 0) -> msgs
 
 @st.composite
 def fields(draw: st.DrawFn, struct: type[msgspec.Struct]) -> dict[str, Any]:
-    """The keys of a kind, as plain data."""
+    """The keys of a kind, as plain data; null stands for a key that is not there."""
     return {
-        key: to_plain(draw(values(found.shape, 9)))
+        key: to_plain(
+            draw(values(found.shape, 9).filter(lambda value: value is not None or not needed))
+        )
         for key, found in fields_of(struct).items()
-        if found.required or draw(st.integers(0, 3)) == 0
+        if (needed := found.required) or draw(st.integers(0, 3)) == 0
     }
 
 

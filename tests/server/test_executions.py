@@ -165,6 +165,30 @@ def test_a_playbook_is_applied_and_started_by_its_path(api: httpx2.Client) -> No
     assert "immutable" in same.headers["cache-control"]
 
 
+@pytest.mark.spec("S16")
+def test_a_playbook_is_shown_as_its_author_wrote_it(api: httpx2.Client) -> None:
+    yaml = {"Content-Type": "application/yaml"}
+    text = "# why\r\n" + ADDS.replace("name: adds", "name: told, path: tests/told")
+    made = api.put("/playbooks/tests/told", content=text.encode(), headers=yaml)
+    assert (made.status_code, api.get("/playbooks/tests/told").json()["text"]) == (201, text)
+    tag = {**yaml, "If-Match": made.headers["etag"]}
+    better = text + "# é, and why not\n" + "# more\n" * 10_000
+    again = api.put("/playbooks/tests/told", content=better.encode(), headers=tag)
+    assert (again.status_code, again.json()["unchanged"]) == (200, True)
+    shown = api.get("/playbooks/tests/told")
+    assert (shown.json()["text"], shown.headers["etag"]) == (better, made.headers["etag"])
+    assert len(api.get("/playbooks/tests/told/versions").json()["items"]) == 1
+    run = api.get(f"/definitions/{made.json()['digest']}").json()
+    assert "why" not in run["text"]
+    stale = api.put(
+        "/playbooks/tests/told", content=text.encode(), headers={**yaml, "If-Match": '"other"'}
+    )
+    assert stale.status_code == 412
+    assert api.get("/playbooks/tests/told").json()["text"] == better
+    assert api.post("/playbooks", json={"text": run["text"]}).status_code == 200
+    assert api.get("/playbooks/tests/told").json()["text"] == run["text"]
+
+
 def test_a_playbook_says_what_it_is_started_with(api: httpx2.Client) -> None:
     demands = "executor: {spec: {input_schema: {required: [n]}}}\n"
     text = ADDS.replace("workload:", f"{demands}workload:", 1)

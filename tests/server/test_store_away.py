@@ -45,7 +45,9 @@ def test_while_the_store_is_away_it_is_not_ready_and_nothing_is_lost(tmp_path: P
             ) as client:
                 assert (await client.get("/readyz")).status_code == 200
                 away = True
-                under_way = asyncio.create_task(home.engine.start(chain(1), execution="e"))
+                under_way = asyncio.create_task(
+                    home.engine.start(chain(1), execution="e", allow_unsound=True)
+                )
                 await settle()
                 for _ in range(3):
                     await clock.advance(AWAY_S / 3)

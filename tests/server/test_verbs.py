@@ -154,6 +154,8 @@ def and_afterwards(do: Shell, first: str, again: str) -> None:
     do("playbooks")
     do("playbooks", "verbs/hello")
     do("playbooks", "verbs/none")
+    do("playbooks", "verbs/hello", "-o", "yaml")
+    do("playbooks", "verbs/none", "-o", "yaml")
     do("start", "verbs/large", "-o", "json")
     do("start", "verbs/hello", "--set", "whom=typo")
     do("get", "none")

@@ -153,10 +153,10 @@ def test_a_database_migrated_by_newer_code_is_refused(empty_database: Callable[[
         dsn = empty_database()
         await (await PostgresStore.open(dsn)).close()
         connection = await asyncpg.connect(dsn)
-        await connection.execute("INSERT INTO migrations VALUES (9, 'contract_later', 'x')")
-        with pytest.raises(SchemaError, match="0009_contract_later"):
+        await connection.execute("INSERT INTO migrations VALUES (9999, 'contract_later', 'x')")
+        with pytest.raises(SchemaError, match="9999_contract_later"):
             await PostgresStore.open(dsn)
-        await connection.execute("DELETE FROM migrations WHERE number = 9")
+        await connection.execute("DELETE FROM migrations WHERE number = 9999")
         await connection.execute("UPDATE migrations SET checksum = 'other'")
         with pytest.raises(SchemaError, match="was changed"):
             await PostgresStore.open(dsn)

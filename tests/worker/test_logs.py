@@ -51,7 +51,9 @@ def test_a_log_comes_before_the_report_and_says_where_it_was_said() -> None:
         kinds = [type(frame) for frame in desk.received if isinstance(frame, f.Log | f.Reports)]
         assert kinds == [f.Log, f.Reports]
         (log,) = desk.all(f.Log)
-        where = {"at": clock.now(), "execution": "e", "step": "s", "task": "t", "path": (0,)}
+        where = {
+            "at": clock.now(), "execution": "e", "run": "run-1", "step": "s", "task": "t", "path": (0,),
+        }  # fmt: skip
         assert log.lines == [
             f.LogLine(text="one", stream="stdout", **where),  # type: ignore[arg-type]
             f.LogLine(text="two", stream="stdout", **where),  # type: ignore[arg-type]

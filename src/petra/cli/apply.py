@@ -12,7 +12,7 @@ import click
 from petra.cli.documents import checked_documents, document_in
 from petra.cli.files import library_option
 from petra.cli.home import act, called, look, request_id, writing
-from petra.cli.output import as_json, count, print_json, tell
+from petra.cli.output import as_json, count, print_json, print_text, tell
 from petra.cli.place import home_option
 from petra.cli.ready import checked
 from petra.clock import SystemClock
@@ -20,7 +20,7 @@ from petra.desk import Apply, Reply
 from petra.engine.catalogue import Catalogue, applied_data
 from petra.errors import UsageError
 from petra.library import Library
-from petra.playbook import Playbook, to_yaml
+from petra.playbook import Playbook, Reading, to_yaml
 from petra.store.base import Store
 from petra.store.rows import PlaybookRow as Row
 
@@ -56,12 +56,12 @@ def command(
     documents = checked_documents(paths, output)
     files = list(_files(paths, others=bool(documents)))
     shelves = [*library, *_dirs(paths)]
-    books = {
-        file: checked(file, output, home=home, allow_unsound=allow_unsound, library=shelves).reading.checked()
+    readings = {
+        file: checked(file, output, home=home, allow_unsound=allow_unsound, library=shelves).reading
         for file in files
-    }  # fmt: skip
-    _refuse_twins(books)
-    done = _applied(home, list(books.values()), allow_unsound=allow_unsound) if books else []
+    }
+    _refuse_twins({file: reading.checked() for file, reading in readings.items()})
+    done = _applied(home, list(readings.values()), allow_unsound=allow_unsound) if files else []
     if documents:
         done += _documents(home, documents)
     if output == "json":
@@ -82,14 +82,21 @@ def _documents(home: Path, documents: list[AnyDocument]) -> list[dict[str, Any]]
     return applied(home, resources) + applied_documents(home, documents)
 
 
-def _applied(home: Path, books: list[Playbook], *, allow_unsound: bool) -> list[dict[str, Any]]:
-    """Store playbooks; return what became of each."""
-    texts = [to_yaml(book) for book in books]
-    given = Apply(id=request_id(), execution="", playbooks=texts, allow_unsound=allow_unsound)
+def _applied(home: Path, readings: list[Reading], *, allow_unsound: bool) -> list[dict[str, Any]]:
+    """Store playbooks, with the texts of their authors; return what became of each."""
+    books, texts = [one.checked() for one in readings], [one.text for one in readings]
+    given = Apply(
+        id=request_id(), execution="", playbooks=[to_yaml(book) for book in books], texts=texts,
+        allow_unsound=allow_unsound,
+    )  # fmt: skip
 
     async def here(store: Store) -> Reply:
         catalogue = Catalogue(store, SystemClock())
-        return Reply(result={"applied": [applied_data(await catalogue.apply(x)) for x in books]})
+        done = []
+        for book, text in zip(books, texts, strict=True):
+            own = await catalogue.own_text(book, text)
+            done.append(applied_data(await catalogue.apply(book, text=own)))
+        return Reply(result={"applied": done})
 
     reply = act(home, lambda: writing(home, here, lambda: called(home, given)))
     if reply.error or reply.result is None:
@@ -129,9 +136,18 @@ def _refuse_twins(books: dict[Path, Playbook]) -> None:
 @click.command("playbooks")
 @click.argument("path", required=False)
 @home_option
-@as_json
+@click.option(
+    "-o",
+    "--output",
+    type=click.Choice(["text", "json", "yaml"]),
+    default="text",
+    help="How to print the result; yaml is the text of PATH as it was applied.",
+)
 def playbooks(path: str | None, home: Path, output: str) -> None:
     """List the playbooks that are applied; with PATH, all versions of one, the current one first."""
+    if output == "yaml":
+        print_text(_text(home, path), end="")
+        return
 
     async def asking(store: Store, _: Any) -> list[Row]:
         if path is not None:
@@ -140,7 +156,7 @@ def playbooks(path: str | None, home: Path, output: str) -> None:
 
     rows = look(home, asking)
     if path is not None and not rows:
-        raise UsageError(f"no playbook is applied as '{path}'; 'petra playbooks' lists what is")
+        raise _unknown(path)
     if output == "json":
         print_json([_data(row) for row in rows])
         return
@@ -152,6 +168,24 @@ def playbooks(path: str | None, home: Path, output: str) -> None:
         tell("no playbook is applied here; 'petra apply FILE' does it")
     elif len(rows) == _MOST:
         tell(f"the first {count(_MOST, 'playbook')}", err=True)
+
+
+def _text(home: Path, path: str | None) -> str:
+    """Return the current text of a playbook as its author wrote it."""
+    if path is None:
+        raise click.UsageError("'-o yaml' prints one text: name its PATH")
+
+    async def asking(store: Store, _: Any) -> Row | None:
+        return await store.find_playbook(path)
+
+    row = look(home, asking)
+    if row is None:
+        raise _unknown(path)
+    return row.written.decode()
+
+
+def _unknown(path: str) -> UsageError:
+    return UsageError(f"no playbook is applied as '{path}'; 'petra playbooks' lists what is")
 
 
 def _named(path: str, version: str) -> str:

@@ -12,13 +12,14 @@ from typing import Any
 import click
 
 from petra.cli.documents import document_in
+from petra.cli.files import load
 from petra.cli.output import as_json, tell
 from petra.cli.place import folder_option
 from petra.cli.serve import Serving, serve
 from petra.desk.resources import Resources
 from petra.desk.schedules import Schedules
 from petra.desk.triggers import DeskTriggers
-from petra.embedded import Home, read_file
+from petra.embedded import Home
 from petra.errors import PetraError, UsageError
 from petra.library import files_of
 from petra.playbook.documents import AnyDocument, DocumentReading
@@ -116,8 +117,10 @@ async def _applied(
         if held is not None:
             done = await _kept(local, held.checked())
         else:
-            playbook = await asyncio.to_thread(read_file, file)
-            [done] = await local.desk.apply(local.who, [playbook])
+            reading = await asyncio.to_thread(load, file)
+            playbook = reading.checked()
+            own = await local.engine.catalogue.own_text(playbook, reading.text)
+            [done] = await local.desk.apply(local.who, [playbook], texts=[own])
     except (PetraError, OSError) as error:
         lines = str(error).splitlines()
         more = [f"  … {len(lines) - _SHOWN_LINES} more lines"] if len(lines) > _SHOWN_LINES else []

@@ -155,7 +155,12 @@ class RemoteStore:
         if version is not None:
             params["version"] = version
         found = await self._found(f"/playbooks/{quote(path)}", params) if path else None
-        return _playbook(found) if found is not None else None
+        row = (
+            await self.playbook(found["digest"], params["namespace"]) if found is not None else None
+        )
+        if found is None or row is None:
+            return None
+        return msgspec.structs.replace(row, text=found["text"].encode())
 
     async def playbooks(
         self, *, after: str = "", limit: int = PAGE, namespace: str = ""

@@ -68,7 +68,11 @@ async def _told(
         case Apply():
             reader = desk.engine.catalogue.read
             playbooks = [await reader(text, "the playbook") for text in request.playbooks]
-            done = await desk.apply(who, playbooks, allow_unsound=request.allow_unsound)
+            own = desk.engine.catalogue.own_text
+            texts = [await own(*one) for one in zip(playbooks, request.texts, strict=False)]
+            done = await desk.apply(
+                who, playbooks, texts=texts, allow_unsound=request.allow_unsound
+            )
             return {"applied": done}
         case OnSchedules():
             from petra.desk.schedules import Schedules, carried_out  # noqa: PLC0415 - rare

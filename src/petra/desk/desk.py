@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Callable, Sequence
 from functools import partial
+from itertools import zip_longest
 from typing import Any, Unpack
 
 import msgspec
@@ -110,10 +111,11 @@ class Desk:
         who: Principal,
         playbooks: Sequence[Playbook],
         *,
+        texts: Sequence[str] = (),
         allow_unsound: bool = False,
         replaces: str | None = None,
     ) -> list[dict[str, Any]]:
-        """Make playbooks the current ones of their paths; return what became of each.
+        """Make playbooks the current ones of their paths; return what became of each. ``texts`` are those of their authors.
 
         Raises:
             UnsoundError: the net of one is not sound, and that is not allowed; nothing is stored.
@@ -125,9 +127,9 @@ class Desk:
                 raise UnsoundError(playbook.metadata.name, problems)
         apply = partial(self.engine.catalogue.apply, replaces=replaces, namespace=who.namespace)
         done = []
-        for playbook in playbooks:
-            applied = await apply(playbook)
-            if not applied.unchanged:
+        for playbook, text in zip_longest(playbooks, texts[: len(playbooks)], fillvalue=""):
+            applied = await apply(playbook, text=text)
+            if not applied.unchanged or applied.reworded:
                 self.engine.feed.tell(Topic.PLAYBOOKS, Published(playbook=applied.row))
             done.append(applied_data(applied))
         return done

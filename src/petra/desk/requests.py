@@ -72,10 +72,14 @@ class Move(Request, frozen=True, tag="move"):
 
 
 class Apply(Request, frozen=True, tag="apply"):
-    """Make playbooks, given as texts, the current ones of their paths; ``allow_unsound`` as for ``Begin``."""
+    """Make playbooks, given as texts, the current ones of their paths; ``allow_unsound`` as for ``Begin``.
+
+    ``texts`` are what their authors wrote, one for each; one that does not say the same by itself is passed over.
+    """
 
     playbooks: list[str]
     allow_unsound: bool = False
+    texts: list[str] = []
 
 
 class Remove(Request, frozen=True, tag="remove"):

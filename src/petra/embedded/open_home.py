@@ -63,7 +63,9 @@ class OpenHome:
             UsageError: the net of one is not sound, and that is not allowed; nothing is stored.
         """
         models = [self._read(playbook)[0] for playbook in playbooks]
-        return await self._desk.apply(self._who, models, allow_unsound=allow_unsound)
+        own, written = self._desk.engine.catalogue.own_text, map(_text, playbooks)
+        texts = [await own(*one) for one in zip(models, written, strict=True)]
+        return await self._desk.apply(self._who, models, texts=texts, allow_unsound=allow_unsound)
 
     async def start(
         self,
@@ -135,3 +137,10 @@ class OpenHome:
     async def records(self, execution: str) -> list[Record]:
         """Return the log of an execution."""
         return await self._desk.records(self._who, execution)
+
+
+def _text(given: Playbook | str | Path) -> str:
+    """Return what the author of a playbook wrote; nothing, where it came as a model."""
+    if isinstance(given, Playbook):
+        return ""
+    return Path(given).read_bytes().decode("utf-8-sig", "replace")

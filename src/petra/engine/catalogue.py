@@ -1,8 +1,9 @@
 """The catalogue: the playbooks that a store keeps; those that were applied are found by path and name (S16).
 
-Rule 1: a text is kept under its digest and never changes. Of a path, the one applied last is the current one.
+Rule 1: what is run is kept under its digest and never changes. Of a path, the one applied last is the current one.
 Rule 2: a text that is kept was checked when it came in, and is not judged again by what is checked today.
-Rule 3: what only lay beside a playbook that was started is kept for it and those it calls, and for nobody else.
+Rule 3: beside it is the text of its author, with comments; another one that says the same is no new version.
+Rule 4: what only lay beside a playbook that was started is kept for it and those it calls, and for nobody else.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from petra.errors import UsageError
 from petra.kernel.program import digest_of
 from petra.library import Gathered
 from petra.namespaces import DEFAULT
-from petra.playbook import Playbook, read
+from petra.playbook import InvalidPlaybookError, Playbook, read
 from petra.playbook.company import Company
 from petra.store.base import Store
 from petra.store.rows import AuditNote, Batch
@@ -53,6 +54,9 @@ class Applied(NamedTuple):
 
     row: Row
     unchanged: bool
+    """It was the current one already."""
+    reworded: bool = False
+    """It was, and has another text now that says the same."""
 
 
 def applied_data(done: Applied) -> dict[str, Any]:
@@ -74,14 +78,19 @@ class Catalogue:
         """Who makes playbooks of the texts that are sent."""
 
     async def apply(
-        self, playbook: Playbook, *, replaces: str | None = None, namespace: str = DEFAULT
+        self,
+        playbook: Playbook,
+        *,
+        text: str = "",
+        replaces: str | None = None,
+        namespace: str = DEFAULT,
     ) -> Applied:
-        """Make a playbook the current one of its path; one that is already stays as it is.
+        """Make a playbook the current one of its path; one that is already stays, with the new ``text`` of its author.
 
         Raises:
             StaleError: the current one is not the one that it ``replaces``.
         """
-        row = playbook_row(playbook, applied=self._clock.now(), namespace=namespace)
+        row = playbook_row(playbook, applied=self._clock.now(), namespace=namespace, text=text)
         current = await self._current(row)
         if replaces == ANY:
             if current is None:
@@ -90,7 +99,12 @@ class Catalogue:
         if current is not None and current.digest == row.digest:
             if replaces not in (None, row.digest):
                 raise _stale(row, current)
-            return Applied(current, unchanged=True)
+            if not text or row.written == current.written:
+                return Applied(current, unchanged=True)
+            reworded = msgspec.structs.replace(row, applied=current.applied, replaces=row.digest)
+            if await shelved(self._store, reworded):
+                return Applied(reworded, unchanged=True, reworded=True)
+            return await self.apply(playbook, text=text, replaces=replaces, namespace=namespace)
         row = msgspec.structs.replace(row, replaces=replaces)
         if not await shelved(self._store, row):
             raise _stale(row, await self._current(row))
@@ -99,6 +113,14 @@ class Catalogue:
     async def _current(self, row: Row) -> Row | None:
         known = self._store.playbook_versions(row.path, limit=1, namespace=row.namespace)
         return next(iter(await known), None)
+
+    async def own_text(self, playbook: Playbook, text: str) -> str:
+        """Return a text if by itself it says what a playbook does, else none: one that names files beside it does not."""
+        try:
+            alone = await self.read(text, "the playbook", checks=False)
+        except InvalidPlaybookError:
+            return ""
+        return text if digest_of(alone) == digest_of(playbook) else ""
 
     async def sent(self, text: str) -> Playbook:
         """Read a definition that somebody sent.

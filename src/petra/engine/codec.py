@@ -238,12 +238,16 @@ def _names(assignees: Any) -> tuple[str, ...]:
 
 
 def playbook_row(
-    playbook: Playbook, digest: str = "", applied: float = 0.0, namespace: str = DEFAULT
+    playbook: Playbook,
+    digest: str = "",
+    applied: float = 0.0,
+    namespace: str = DEFAULT,
+    text: str = "",
 ) -> rows.PlaybookRow:
-    """Return a playbook as the store keeps it: for its executions alone, or since when it is applied."""
-    meta = playbook.metadata
+    """Return a playbook as the store keeps it: for its executions alone, or since when it is applied, and as which text."""
+    meta, source = playbook.metadata, to_yaml(playbook)
     return rows.PlaybookRow(
         digest=digest or digest_of(playbook), name=meta.name, path=meta.path or meta.name,
         version="" if meta.version is None else str(meta.version),
-        source=to_yaml(playbook).encode(), applied=applied, namespace=namespace,
+        source=source.encode(), applied=applied, namespace=namespace, text=b"" if text == source else text.encode(),
     )  # fmt: skip

@@ -36,13 +36,11 @@ class RoomOffered:
 
     def offers(self, worker: WorkerSeen) -> None:
         """A worker came, or has room, or is heard of again."""
-        if worker.credit <= 0:
-            return
-        known = self._valid.get(worker)
-        if known is not None and known[0] == -worker.credit:
-            return
         self._numbers += 1
         came = self._came.setdefault(worker, self._numbers)
+        known = self._valid.get(worker)
+        if worker.credit <= 0 or (known is not None and known[0] == -worker.credit):
+            return
         self._valid[worker] = -worker.credit, self._numbers
         heap = self._heaps.setdefault((worker.pool, worker.bounds.namespaces), [])
         heapq.heappush(heap, _Place(-worker.credit, came, self._numbers, worker))

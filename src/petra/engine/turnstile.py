@@ -57,6 +57,7 @@ class Turnstile:
         self._changed: dict[LineName, None] = {}
         self._due: dict[LineName, float] = {}
         self._look = True
+        self._looked = clock.monotonic()
         self._woken = asyncio.Event()
 
     # Hearing
@@ -89,7 +90,7 @@ class Turnstile:
         self._look = True
         while True:
             if self._look:
-                self._look = False
+                self._look, self._looked = False, self._clock.monotonic()
                 await self._resources.look()
                 waited = await self._store.permits.waited_for(shards=self._shards.mine())
                 self._changed.update(dict.fromkeys(waited))
@@ -105,14 +106,13 @@ class Turnstile:
 
     async def _wait(self) -> None:
         """Wait until something changes, a rate lets the next one in, or it is time to look."""
-        due = min(self._due.values(), default=float("inf"))
-        seconds = max(0.0, min(due - self._clock.now(), LINES_LOOK_S))
-        looks = due - self._clock.now() > LINES_LOOK_S
+        due = min(self._due.values(), default=float("inf")) - self._clock.now()
+        look = self._looked + LINES_LOOK_S - self._clock.monotonic()
         self._woken.clear()
         if not (self._changed or self._look):
-            await doze(self._clock, seconds, self._woken)
-        if not self._woken.is_set() and looks:
-            self._look = True
+            await doze(self._clock, max(0.0, min(due, look)), self._woken)
+        if self._clock.monotonic() >= self._looked + LINES_LOOK_S:
+            self._look = True  # a hint may have been lost, however busy other lines keep us
         now = self._clock.now()
         for line in [line for line, at in self._due.items() if at <= now]:
             del self._due[line]

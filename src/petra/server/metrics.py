@@ -1,6 +1,6 @@
 """Metrics in the text that Prometheus reads: what the engine, the store, the workers and the API have come to.
 
-Rule 1: labels are bounded: methods, classes of statuses, types of records, statuses, pools up to a number. No id is a label.
+Rule 1: labels are bounded: methods, classes of statuses, types of records, statuses, pools and limits up to a number. No id is a label, and no key of a limit.
 """
 
 from __future__ import annotations
@@ -12,10 +12,12 @@ from typing import Final
 from petra.engine.meters import Histogram
 from petra.engine.workers import ALONE
 from petra.server.service import Service
-from petra.store.rows import ExecutionFilter
+from petra.store.rows import ExecutionFilter, LineCount
 
 MEDIA_TYPE: Final = "text/plain; version=0.0.4; charset=utf-8"
 POOLS_MAX: Final = 100
+LIMITS_MAX: Final = 100
+"""So many limits have numbers of their own; those of all others are added up."""
 COUNTED_S: Final = 10.0
 """Counts of the store are asked for at most so often, however often somebody scrapes."""
 
@@ -26,6 +28,7 @@ class Metrics:
     def __init__(self) -> None:
         self._statuses: dict[str, int] = {}
         self._notifications: dict[str, int] = {}
+        self._limits: dict[Labels, tuple[int, int]] = {}
         self._asked = float("-inf")
 
     async def text(self, service: Service) -> str:
@@ -42,6 +45,7 @@ class Metrics:
         counts = await store.count_executions(ExecutionFilter(), "status")
         self._statuses = {one.key: one.count for one in counts}
         self._notifications = await store.notifications.count()
+        self._limits = limits_in_numbers(await store.permits.totals())
 
     def _lines(self, service: Service) -> Iterator[str]:
         version: dict[Labels, float] = {(("version", service.version),): 1}
@@ -55,7 +59,29 @@ class Metrics:
         )  # fmt: skip
         yield from _tries(service)
         yield from _pools(service)
+        yield from self._in_lines()
         yield from _http(service)
+
+    def _in_lines(self) -> Iterator[str]:
+        """Yield what is in use of limits, and how many wait."""
+        for number, (name, about) in enumerate((
+            ("petra_limit_used", "Units of a limit that are in use, over all keys."),
+            ("petra_limit_waiting", "Executions and steps that wait for their turn at a limit."),
+        )):  # fmt: skip
+            values = {labels: counts[number] for labels, counts in self._limits.items()}
+            yield from _metric(name, "gauge", about, values)
+
+
+def limits_in_numbers(totals: Iterable[LineCount]) -> dict[Labels, tuple[int, int]]:
+    """Return by limit how much is in use and how many wait; beyond a number of limits, all together."""
+    shown: dict[Labels, tuple[int, int]] = {}
+    for one in totals:
+        labels: Labels = (("namespace", one.line.namespace), ("limit", one.line.limit))
+        if len(shown) >= LIMITS_MAX:
+            labels = (("namespace", ""), ("limit", "other"))
+        used, waiting = shown.get(labels, (0, 0))
+        shown[labels] = (used + one.used, waiting + one.waiting)
+    return shown
 
 
 def _engine(service: Service) -> Iterator[str]:

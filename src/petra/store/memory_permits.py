@@ -64,13 +64,25 @@ class MemoryPermits:
             for row in self._rows.values()
         )
 
+    async def totals(self) -> list[LineCount]:
+        """Return how full all limits are, over all keys."""
+        rows = _counted(msgspec.structs.replace(row, key="") for row in self._rows.values())
+        return sorted(rows, key=lambda row: row.line)
+
     async def lines(self, namespace: str, limit: str | None = None) -> list[LineCount]:
         """Return how full the lines of a namespace are."""
-        found: dict[LineName, list[int]] = {}
-        for row in self._rows.values():
-            if row.namespace == namespace and limit in (None, row.limit):
-                counts = found.setdefault(row.line, [0, 0])
-                counts[0] += row.units if row.state in _IN_USE else 0
-                counts[1] += row.state == "waiting"
-        rows = [LineCount(line=name, used=u, waiting=w) for name, (u, w) in found.items()]
+        rows = _counted(
+            row
+            for row in self._rows.values()
+            if row.namespace == namespace and limit in (None, row.limit)
+        )
         return sorted(rows, key=lambda row: (-row.waiting, row.line))[:LINES_MAX]
+
+
+def _counted(rows: Iterable[PermitRow]) -> list[LineCount]:
+    found: dict[LineName, list[int]] = {}
+    for row in rows:
+        counts = found.setdefault(row.line, [0, 0])
+        counts[0] += row.units if row.state in _IN_USE else 0
+        counts[1] += row.state == "waiting"
+    return [LineCount(line=name, used=u, waiting=w) for name, (u, w) in found.items()]

@@ -41,6 +41,9 @@ class Permits(Protocol):
     async def lines(self, namespace: str, limit: str | None = None) -> list[LineCount]:
         """Return how full the lines of a namespace are, those in which most wait first; of all limits, or of one."""
 
+    async def totals(self) -> list[LineCount]:
+        """Return how much is in use of every limit and how many wait, over all keys, by namespace and limit."""
+
 
 def permit_of(row: Sequence[Any]) -> PermitRow:
     """Read one as the databases give it back."""

@@ -549,7 +549,7 @@ def _work_item(row: Sequence[Any]) -> WorkItemRow:
 def _playbook(row: Sequence[Any]) -> PlaybookRow:
     return PlaybookRow(
         digest=row[0], name=row[1], path=row[2], version=row[3], source=row[4], applied=row[5],
-        namespace=row[6],
+        namespace=row[6], text=row[7] or b"",
     )  # fmt: skip
 
 

@@ -50,6 +50,10 @@ class PostgresPermits:
         rows = await self._fetch("lines", namespace, limit, LINES_MAX)
         return [line_count(namespace, *row) for row in rows]
 
+    async def totals(self) -> list[LineCount]:
+        """Return how full all limits are, over all keys."""
+        return [line_count(*row) for row in await self._fetch("limit_totals")]
+
 
 async def move_lines(connection: Any, moved: Collection[LineMoved]) -> None:
     """Store what was decided about lines; permits are locked in one order, as by those who give them back."""

@@ -278,7 +278,7 @@ class BatchWriter:
         await execute(_SQL["insert_playbook"], *text)
         if p.applied:  # else one that was applied stays
             await execute(_SQL["delete_catalogued"], p.namespace, p.digest)
-        place = (p.namespace, p.digest, p.name, p.path, p.version, p.applied)
+        place = (p.namespace, p.digest, p.name, p.path, p.version, p.applied, p.text or None)
         await execute(_SQL["insert_catalogued"], *place)
 
 

@@ -295,7 +295,8 @@ class PlaybookRow(Row, frozen=True):
     """A playbook's text under its digest; the one applied last is the current one of its path in its namespace.
 
     One that was only run is kept for its executions, with ``applied`` 0: nobody finds it by path or name. With
-    ``replaces`` it is stored only if that digest, or none where that is empty, is the current one of its path.
+    ``replaces`` it is stored only if that digest, or none where that is empty, is the current one of its path. ``text``
+    is what its author wrote, with comments, where that is known and is not the ``source``, which is what is run.
     """
 
     digest: str
@@ -306,6 +307,12 @@ class PlaybookRow(Row, frozen=True):
     applied: float
     replaces: str | None = None
     namespace: str = DEFAULT
+    text: bytes = b""
+
+    @property
+    def written(self) -> bytes:
+        """The text to show to people: the author's, else the one that is run."""
+        return self.text or self.source
 
 
 class Change(Row, frozen=True):

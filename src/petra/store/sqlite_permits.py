@@ -60,6 +60,10 @@ class SqlitePermits:
         rows = await self._fetch("lines", namespace, limit, LINES_MAX)
         return [line_count(namespace, *row) for row in rows]
 
+    async def totals(self) -> list[LineCount]:
+        """Return how full all limits are, over all keys."""
+        return [line_count(*row) for row in await self._fetch("limit_totals")]
+
 
 def line_count(namespace: str, limit: str, key: str, used: int, waiting: int) -> LineCount:
     """Read a count of a line as the databases give it back."""

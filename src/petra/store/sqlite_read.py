@@ -331,7 +331,7 @@ def _playbook(row: Sequence[Any] | None) -> PlaybookRow | None:
         return None
     return PlaybookRow(
         digest=row[0], name=row[1], path=row[2], version=row[3], source=row[4], applied=row[5],
-        namespace=row[6],
+        namespace=row[6], text=row[7] or b"",
     )  # fmt: skip
 
 

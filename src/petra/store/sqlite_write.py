@@ -294,7 +294,7 @@ class BatchWriter:
             execute(sql["delete_catalogued"], (p.namespace, p.digest))
         execute(
             sql["insert_catalogued"],
-            (p.namespace, p.digest, p.name, p.path, p.version, p.applied),
+            (p.namespace, p.digest, p.name, p.path, p.version, p.applied, p.text or None),
         )
 
 

@@ -71,6 +71,28 @@ async def work_items_are_of_one_namespace(store: Store) -> None:
 
 
 @claim
+async def the_text_of_an_author_is_kept_beside_what_is_run(store: Store) -> None:
+    text = b"# why\r\n" + b"# \xc3\xa9 \x00\n" * 100_000
+    ours, theirs = make_playbook("d1", text=text), make_playbook("d1", namespace="acme")
+    await store.commit(Batch(playbooks=(ours, theirs)))
+    assert await store.find_playbook("shop/orders") == ours
+    assert await store.playbook("d1", "default") == ours
+    assert await store.playbooks() == await store.playbook_versions("shop/orders") == [ours]
+    found = await store.find_playbook("orders", namespace="acme")
+    assert found is not None
+    assert (found, found.written) == (theirs, theirs.source)
+    await store.commit(Batch(playbooks=(make_playbook("d1", applied=0.0),)))  # it is only run
+    assert await store.find_playbook("shop/orders") == ours
+    again = make_playbook("d1", text=b"# better")
+    await store.commit(Batch(playbooks=(again,)))
+    assert await store.playbook_versions("shop/orders") == [again]
+    assert await store.archive("shop/orders") == 1
+    kept = await store.playbook("d1", "default")
+    assert kept is not None
+    assert kept.written == b"# better"
+
+
+@claim
 async def a_path_means_another_playbook_in_another_namespace(store: Store) -> None:
     ours = make_playbook("d1", version="1")
     theirs = make_playbook("d2", version="2", namespace="acme")

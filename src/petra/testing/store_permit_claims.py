@@ -76,6 +76,22 @@ async def permits_are_given_and_given_back(store: Store) -> None:
 
 
 @claim
+async def limits_are_counted_over_all_keys_and_namespaces(store: Store) -> None:
+    assert await store.permits.totals() == []
+    made = [
+        _permit("a", units=2),
+        _permit("b", key="other"),
+        _permit("c", namespace="b", limit="x"),
+    ]
+    await applied(store, make_start("a", permits=tuple(made)))
+    await store.commit(Batch(moved=(LineMoved(line=_LINE, states=(("a", "held"),)),)))
+    assert await store.permits.totals() == [
+        LineCount(line=LineName(namespace="b", limit="x", key=""), used=0, waiting=1),
+        LineCount(line=LineName(namespace="default", limit="db", key=""), used=2, waiting=1),
+    ]
+
+
+@claim
 async def a_change_that_is_not_applied_asks_for_nothing_and_gives_nothing_back(
     store: Store,
 ) -> None:

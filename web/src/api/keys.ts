@@ -36,6 +36,8 @@ export const keys = {
   preview: (name: string, from: string) => ['schedules', name, 'preview', from] as const,
   workers: ['workers'] as const,
   pools: ['pools'] as const,
+  limits: ['limits'] as const,
+  line: (limit: string, key: string) => ['limits', 'line', limit, key] as const,
   stats: ['stats'] as const,
   secrets: ['secrets'] as const,
   tokens: ['tokens'] as const,

@@ -168,6 +168,7 @@ export interface WaitingTold {
   operands: Operand[];
   unblocked_by: string;
   child: string;
+  queue?: Schemas['PlaceInLine'] | null;
   acts?: WaitAct[];
 }
 export interface Explanation {

@@ -8,6 +8,7 @@ import {
   Clock,
   CornerDownRight,
   Hourglass,
+  ListOrdered,
   LoaderCircle,
   Lock,
   type LucideIcon,
@@ -34,6 +35,8 @@ const WAITS: Record<string, LucideIcon> = {
   signal: Radio,
   gate: Lock,
   child: CornerDownRight,
+  limit: ListOrdered,
+  resource: ListOrdered,
 };
 
 const LOOKS: Record<string, [Token, LucideIcon, string?]> = {

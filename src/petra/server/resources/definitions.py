@@ -52,7 +52,7 @@ async def definition(
 
 
 async def with_text(service: TheService, row: PlaybookRow) -> dict[str, Any]:
-    """Return a playbook with its text, and with what it is started with."""
+    """Return a playbook with the text that is run, and with what it is started with."""
     shown: dict[str, Any] = msgspec.to_builtins(playbook_item(row))
     try:
         taken = taken_in(await service.texts.stored(row))

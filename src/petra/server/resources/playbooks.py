@@ -46,7 +46,7 @@ async def one(
     last: FromQuery[int] = 100,
     limit: FromQuery[int] = 100,
 ) -> Response[Any]:
-    """Return a playbook with its text; ``…/versions`` and ``…/heat`` of a path with slashes, too."""
+    """Return a playbook with the text of its author; ``…/versions`` and ``…/heat`` of a path with slashes, too."""
     name = path.lstrip("/")
     row = await service.engine.store.find_playbook(name, version, here.namespace)
     if row is None and name.endswith("/versions"):
@@ -55,7 +55,8 @@ async def one(
         return Response(await heat_of(service, here, name.removesuffix("/heat"), last))
     if row is None:
         raise ProblemError("not-found", f"no playbook '{name}' was applied")
-    return Response(await with_text(service, row), headers={"ETag": f'"{row.digest}"'})
+    shown = {**await with_text(service, row), "text": row.written.decode()}
+    return Response(shown, headers={"ETag": f'"{row.digest}"'})
 
 
 @put(
@@ -72,17 +73,18 @@ async def replaced(
     allow_unsound: FromQuery[bool] = False,
     if_match: IfMatch = None,
 ) -> Response[dict[str, Any]]:
-    """Apply a playbook under its path: 201 for a new version, 200 where nothing changed.
+    """Apply a playbook under its path: 201 for a new version, 200 where nothing changed but comments and order.
 
     One whose net is sure to get stuck or to pile up is refused, unless ``allow_unsound``; with ``If-Match`` it is applied
     only if that is the version it replaces.
     """
     name = path.lstrip("/")
-    playbook = await service.texts.read(await text_of(request), name)
+    text = await text_of(request)
+    playbook = await service.texts.read(text, name)
     own = playbook.metadata.path or playbook.metadata.name
     if own != name:
         raise ProblemError("invalid-input", f"the text says it is '{own}', the address '{name}'")
-    return await _applied(service, here, playbook, if_match, allow_unsound=allow_unsound)
+    return await _applied(service, here, playbook, text, if_match, allow_unsound=allow_unsound)
 
 
 @delete("/playbooks/{path:path}", status_code=204, opt=needs(May.APPLY))
@@ -114,20 +116,24 @@ async def applied(
     allow_unsound: FromQuery[bool] = False,
 ) -> Response[dict[str, Any]]:
     """Apply a playbook under the path that its text names; ``allow_unsound`` as for the other."""
-    playbook = await service.texts.read(await text_of(request), "the playbook")
-    return await _applied(service, here, playbook, None, allow_unsound=allow_unsound)
+    text = await text_of(request)
+    playbook = await service.texts.read(text, "the playbook")
+    return await _applied(service, here, playbook, text, None, allow_unsound=allow_unsound)
 
 
 async def _applied(
     service: TheService,
     here: Here,
     playbook: Playbook,
+    text: str,
     if_match: str | None,
     *,
     allow_unsound: bool,
 ) -> Response[dict[str, Any]]:
     seen = if_match.strip().strip('"') if if_match is not None else None
-    (made,) = await service.desk.apply(here, [playbook], allow_unsound=allow_unsound, replaces=seen)
+    (made,) = await service.desk.apply(
+        here, [playbook], texts=[text], allow_unsound=allow_unsound, replaces=seen
+    )
     status = 200 if made["unchanged"] else 201
     return Response(made, status_code=status, headers={"ETag": f'"{made["digest"]}"'})
 

@@ -2,6 +2,7 @@ import { Link } from '@tanstack/react-router';
 import { CircleHelp, Ellipsis, Terminal } from 'lucide-react';
 import { ACTS, actOf, hindrance } from '../../acts/registry';
 import { Button, duration, MenuButton, number, OVER, State, shortId, Time, useNow } from '../../kit';
+import { placeInWords, placeOf } from '../limits/words';
 import css from './execution.module.css';
 import { useLineage } from './side/FamilyTab';
 import type { View } from './view';
@@ -31,6 +32,7 @@ export function Header({ view, onCopy }: { view: View; onCopy: () => void }) {
   const started = head.started ? Date.parse(head.started) : 0;
   const now = useNow(!OVER.has(head.status));
   const end = head.ended ? Date.parse(head.ended) : now;
+  const place = placeOf(view.waiting.values());
   const main = head.status === 'paused' ? ['resume', 'rerun'] : ['pause', 'rerun'];
   return (
     <div className={css.head}>
@@ -45,6 +47,7 @@ export function Header({ view, onCopy }: { view: View; onCopy: () => void }) {
         </span>
       </h1>
       <State status={head.status} reason={head.reason} />
+      {place ? <span className="data">{placeInWords(place)}</span> : null}
       <span className={`${css.facts} muted`}>
         started <Time at={head.started} /> · {duration(end - started)} · {number(story.version)} records
         {head.labels['petra/forked-from'] ? (

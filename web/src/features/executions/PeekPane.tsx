@@ -3,6 +3,7 @@ import { Link } from '@tanstack/react-router';
 import { explain } from '../../api/calls';
 import type { ExecutionItem } from '../../api/shapes';
 import { Button, ErrorBox, Skeleton, State, shortId, Time } from '../../kit';
+import { Place } from '../limits/Place';
 import css from './executions.module.css';
 
 /** One execution in short, without leaving the list. */
@@ -37,6 +38,7 @@ export function PeekPane({ row, onClose }: { row: ExecutionItem; onClose: () => 
         {found.data?.explanation.waiting.slice(0, 10).map((one) => (
           <li key={one.token} className="data">
             {one.sentence}
+            {one.queue ? <Place place={one.queue} /> : null}
           </li>
         ))}
       </ul>

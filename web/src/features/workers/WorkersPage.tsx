@@ -3,6 +3,7 @@ import { TriangleAlert } from 'lucide-react';
 import { keys } from '../../api/keys';
 import { type PoolItem, pools, type WorkerItem, workers } from '../../api/running';
 import { type Column, Empty, ErrorBox, number, plural, Skeleton, VirtualTable } from '../../kit';
+import { LimitsCard } from '../limits/LimitsCard';
 import css from './workers.module.css';
 
 const EVERY_MS = 3000;
@@ -41,6 +42,7 @@ export function Page() {
           <Pool key={pool.pool} pool={pool} />
         ))}
       </section>
+      <LimitsCard />
       <div className={css.list}>
         {there.isPending ? <Skeleton lines={4} /> : null}
         {there.isError ? <ErrorBox error={there.error} retry={() => void there.refetch()} /> : null}

@@ -138,7 +138,7 @@ UPDATE playbooks SET applied = 0 WHERE path = $1 AND applied > 0
 DELETE FROM catalogue WHERE namespace = $1 AND digest = $2
 
 -- name: insert_catalogued
-INSERT INTO catalogue (namespace, digest, name, path, version, applied) VALUES ($1, $2, $3, $4, $5, $6)
+INSERT INTO catalogue (namespace, digest, name, path, version, applied, text) VALUES ($1, $2, $3, $4, $5, $6, $7)
 ON CONFLICT (digest, namespace) DO NOTHING
 
 -- name: read
@@ -278,23 +278,23 @@ SELECT command, request, body, at FROM answers WHERE command = $1
 
 -- name: playbook
 SELECT p.digest, coalesce(c.name, p.name), coalesce(c.path, p.path), coalesce(c.version, p.version), p.source,
-  coalesce(c.applied, p.applied), coalesce(c.namespace, 'default')
+  coalesce(c.applied, p.applied), coalesce(c.namespace, 'default'), c.text
 FROM playbooks p LEFT JOIN catalogue c ON c.digest = p.digest
 WHERE p.digest = $1 AND ($2::text IS NULL OR c.namespace = $2) ORDER BY c.number LIMIT 1
 
 -- name: find_playbook
-SELECT c.digest, c.name, c.path, c.version, p.source, c.applied, c.namespace
+SELECT c.digest, c.name, c.path, c.version, p.source, c.applied, c.namespace, c.text
 FROM catalogue c JOIN playbooks p ON p.digest = c.digest
 WHERE c.namespace = $3 AND (c.path = $1 OR c.name = $1) AND c.applied > 0 AND ($2::text IS NULL OR c.version = $2)
 ORDER BY c.path = $1 DESC, c.number DESC LIMIT 1
 
 -- name: playbooks
-SELECT DISTINCT ON (c.path) c.digest, c.name, c.path, c.version, p.source, c.applied, c.namespace
+SELECT DISTINCT ON (c.path) c.digest, c.name, c.path, c.version, p.source, c.applied, c.namespace, c.text
 FROM catalogue c JOIN playbooks p ON p.digest = c.digest
 WHERE c.namespace = $3 AND c.path > $1 AND c.applied > 0 ORDER BY c.path, c.number DESC LIMIT $2
 
 -- name: playbook_versions
-SELECT c.digest, c.name, c.path, c.version, p.source, c.applied, c.namespace
+SELECT c.digest, c.name, c.path, c.version, p.source, c.applied, c.namespace, c.text
 FROM catalogue c JOIN playbooks p ON p.digest = c.digest
 WHERE c.namespace = $3 AND c.path = $1 AND c.applied > 0 ORDER BY c.number DESC LIMIT $2
 
@@ -556,6 +556,11 @@ SELECT name, key, sum(CASE WHEN state IN ('held', 'leaving') THEN units ELSE 0 E
   sum(CASE WHEN state = 'waiting' THEN 1 ELSE 0 END) AS waiting
 FROM permits WHERE namespace = $1 AND ($2::text IS NULL OR name = $2)
 GROUP BY name, key ORDER BY waiting DESC, name, key LIMIT $3
+
+-- name: limit_totals
+SELECT namespace, name, '' AS key, sum(CASE WHEN state IN ('held', 'leaving') THEN units ELSE 0 END),
+  sum(CASE WHEN state = 'waiting' THEN 1 ELSE 0 END)
+FROM permits GROUP BY namespace, name ORDER BY namespace, name
 
 -- name: insert_arrivals
 INSERT INTO arrivals (id, namespace, trigger, key, due, created, updated, body, state, execution, attempts, error, until, shard)

@@ -111,7 +111,7 @@ ON CONFLICT (digest) DO NOTHING
 DELETE FROM catalogue WHERE namespace = ? AND digest = ?
 
 -- name: insert_catalogued
-INSERT INTO catalogue (namespace, digest, name, path, version, applied) VALUES (?, ?, ?, ?, ?, ?)
+INSERT INTO catalogue (namespace, digest, name, path, version, applied, text) VALUES (?, ?, ?, ?, ?, ?, ?)
 ON CONFLICT (digest, namespace) DO NOTHING
 
 -- name: archive
@@ -310,32 +310,32 @@ stream = (SELECT stream FROM executions WHERE id = :execution)
 
 -- name: playbook
 SELECT p.digest, ifnull(c.name, p.name), ifnull(c.path, p.path), ifnull(c.version, p.version), p.source,
-  ifnull(c.applied, p.applied), ifnull(c.namespace, 'default')
+  ifnull(c.applied, p.applied), ifnull(c.namespace, 'default'), c.text
 FROM playbooks p LEFT JOIN catalogue c ON c.digest = p.digest WHERE p.digest = ? ORDER BY c.number LIMIT 1
 
 -- name: playbook_within
-SELECT c.digest, c.name, c.path, c.version, p.source, c.applied, c.namespace
+SELECT c.digest, c.name, c.path, c.version, p.source, c.applied, c.namespace, c.text
 FROM catalogue c CROSS JOIN playbooks p ON p.digest = c.digest WHERE c.digest = ? AND c.namespace = ?
 
 -- name: playbook_by_path
-SELECT c.digest, c.name, c.path, c.version, p.source, c.applied, c.namespace
+SELECT c.digest, c.name, c.path, c.version, p.source, c.applied, c.namespace, c.text
 FROM catalogue c CROSS JOIN playbooks p ON p.digest = c.digest
 WHERE c.namespace = :namespace AND c.path = :path AND c.applied > 0 AND (:version IS NULL OR c.version = :version)
 ORDER BY c.number DESC LIMIT 1
 
 -- name: playbook_by_name
-SELECT c.digest, c.name, c.path, c.version, p.source, c.applied, c.namespace
+SELECT c.digest, c.name, c.path, c.version, p.source, c.applied, c.namespace, c.text
 FROM catalogue c CROSS JOIN playbooks p ON p.digest = c.digest
 WHERE c.namespace = :namespace AND c.name = :path AND c.applied > 0 AND (:version IS NULL OR c.version = :version)
 ORDER BY c.number DESC LIMIT 1
 
 -- name: playbook_versions
-SELECT c.digest, c.name, c.path, c.version, p.source, c.applied, c.namespace
+SELECT c.digest, c.name, c.path, c.version, p.source, c.applied, c.namespace, c.text
 FROM catalogue c CROSS JOIN playbooks p ON p.digest = c.digest
 WHERE c.namespace = ? AND c.path = ? AND c.applied > 0 ORDER BY c.number DESC LIMIT ?
 
 -- name: playbooks
-SELECT c.digest, c.name, c.path, c.version, p.source, c.applied, c.namespace
+SELECT c.digest, c.name, c.path, c.version, p.source, c.applied, c.namespace, c.text
 FROM catalogue c CROSS JOIN playbooks p ON p.digest = c.digest
 WHERE c.number IN (
   SELECT max(number) FROM catalogue WHERE namespace = ? AND path > ? AND applied > 0 GROUP BY path ORDER BY path LIMIT ?
@@ -565,6 +565,11 @@ SELECT name, key, sum(CASE WHEN state IN ('held', 'leaving') THEN units ELSE 0 E
   sum(CASE WHEN state = 'waiting' THEN 1 ELSE 0 END) AS waiting
 FROM permits WHERE namespace = ?1 AND (?2 IS NULL OR name = ?2)
 GROUP BY name, key ORDER BY waiting DESC, name, key LIMIT ?3
+
+-- name: limit_totals
+SELECT namespace, name, '' AS key, sum(CASE WHEN state IN ('held', 'leaving') THEN units ELSE 0 END),
+  sum(CASE WHEN state = 'waiting' THEN 1 ELSE 0 END)
+FROM permits GROUP BY namespace, name ORDER BY namespace, name
 
 -- name: insert_arrival
 INSERT INTO arrivals (id, namespace, trigger, key, due, created, updated, body, state, execution, attempts, error, until, shard)

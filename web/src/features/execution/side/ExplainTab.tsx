@@ -4,9 +4,13 @@ import { explain, explainAt } from '../../../api/calls';
 import { keys } from '../../../api/keys';
 import type { Json, Operand, WaitAct, WaitingTold } from '../../../api/shapes';
 import { Button, ErrorBox, Skeleton, State, shortId } from '../../../kit';
+import { Place } from '../../limits/Place';
+import { placeOf } from '../../limits/words';
 import type { View } from '../view';
 import css from './side.module.css';
 import { useSettled } from './useSettled';
+
+const LINE_MS = 3000;
 
 export function useExplanation(view: Pick<View, 'id' | 'live' | 'seq'>, version: number) {
   const seq = useSettled(view.seq);
@@ -15,6 +19,8 @@ export function useExplanation(view: Pick<View, 'id' | 'live' | 'seq'>, version:
     queryFn: async () => (view.live ? (await explain(view.id)).explanation : await explainAt(view.id, seq)),
     enabled: seq > 0 && view.id !== '',
     placeholderData: (was) => was,
+    // those in front leave, and nothing of this execution changes by that
+    refetchInterval: ({ state }) => (view.live && placeOf(state.data?.waiting ?? []) ? LINE_MS : false),
   });
 }
 
@@ -50,6 +56,7 @@ function WaitBox({ view, one }: { view: View; one: WaitingTold }) {
       <p className="data">
         <State status="waiting" reason={one.reason} bare /> {one.sentence}
       </p>
+      {one.queue ? <Place place={one.queue} /> : null}
       {one.rule ? <pre className="data">{one.rule}</pre> : null}
       <div className="row wrap">
         {one.operands.map((operand) => {
