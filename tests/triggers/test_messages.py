@@ -8,17 +8,17 @@ from hypothesis import strategies as st
 
 from petra.engine.trigger_nats import access_of, durable_name
 from petra.keychain import KeychainError
-from petra.triggers.messages import Message, Stored, message_occurrence
+from petra.triggers.messages import NatsMessage, StreamPlace, message_occurrence
 from petra.triggers.rules import KEY_MAX
 
 pytestmark = pytest.mark.spec("S24")
-PLACE = Stored("ORDERS", 7, 1_000)
+PLACE = StreamPlace("ORDERS", 7, 1_000)
 
 
 def _message(
-    data: bytes = b"", headers: dict[str, str] | None = None, stored: Stored | None = None
-) -> Message:
-    return Message("orders.new", data, headers or {}, "2026-01-01T00:00:00Z", stored)
+    data: bytes = b"", headers: dict[str, str] | None = None, stored: StreamPlace | None = None
+) -> NatsMessage:
+    return NatsMessage("orders.new", data, headers or {}, "2026-01-01T00:00:00Z", stored)
 
 
 @pytest.mark.parametrize(

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 _log = logging.getLogger(__name__)
 
 
-class Heard(NamedTuple):
+class HeardEvent(NamedTuple):
     """An event, and how its sender is told that it is safe here; None, where it does not want to know."""
 
     occurrence: Occurrence
@@ -54,7 +54,7 @@ class Hearing(ABC):
         self._engine = engine
         self._kept = kept
         self._notes = notes
-        self._heard: asyncio.Queue[Heard | None] = asyncio.Queue(room)
+        self._heard: asyncio.Queue[HeardEvent | None] = asyncio.Queue(room)
         self._alive = 0.0
         self._why = "nobody listens"
 
@@ -129,7 +129,7 @@ class Hearing(ABC):
             if not heard and self.forgetful:
                 await self._notes.note(until=self._alive)
 
-    async def _some(self) -> list[Heard] | None:
+    async def _some(self) -> list[HeardEvent] | None:
         """Return what was heard; nothing, where that takes long; None when there is nobody to hear."""
         try:
             async with asyncio.timeout(LISTEN_CHECK_S):
@@ -147,7 +147,7 @@ class Hearing(ABC):
         self.end()
         return some
 
-    async def _note(self, heard: list[Heard]) -> None:
+    async def _note(self, heard: list[HeardEvent]) -> None:
         now = self._engine.clock.now()
         rows = {row.id: row for row in (self._row(one.occurrence, now) for one in heard)}
         await self._engine.store.arrivals.add(list(rows.values()))

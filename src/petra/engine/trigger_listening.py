@@ -6,7 +6,7 @@ import asyncio
 from typing import TYPE_CHECKING, Any
 
 from petra.engine.limits import HEARD_MAX, LISTEN_CHECK_S
-from petra.engine.trigger_hearing import Heard, Hearing
+from petra.engine.trigger_hearing import HeardEvent, Hearing
 from petra.engine.trigger_registry import KeptTrigger
 from petra.engine.trigger_watches import WatchNotes
 from petra.errors import UsageError
@@ -66,6 +66,6 @@ class Listener(Hearing):
             "time": timestamp(self._engine.clock.now()),
         }  # fmt: skip
         try:
-            self._heard.put_nowait(Heard(Occurrence(event, "")))
+            self._heard.put_nowait(HeardEvent(Occurrence(event, "")))
         except asyncio.QueueFull:
             self.end()  # what is lost is told as a gap

@@ -16,13 +16,13 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from petra.engine.limits import LISTEN_CHECK_S, MESSAGES_AT_ONCE, MESSAGES_BYTES_MAX, NATS_CONNECT_S
-from petra.engine.trigger_hearing import Heard, Hearing, in_words
+from petra.engine.trigger_hearing import HeardEvent, Hearing, in_words
 from petra.engine.trigger_registry import KeptTrigger
 from petra.engine.trigger_watches import WatchNotes
 from petra.errors import UsageError
 from petra.kernel.scope import timestamp
 from petra.keychain import KeychainError
-from petra.triggers.messages import Message, Stored, message_occurrence
+from petra.triggers.messages import NatsMessage, StreamPlace, message_occurrence
 
 if TYPE_CHECKING:
     from nats.aio.client import Client
@@ -161,11 +161,13 @@ class NatsListener(Hearing):
         """Take a message; there is room for some, the others wait in the client or at the server."""
         stored = None
         if self._nats.stream is not None:
-            stored = Stored(self._nats.stream, given.metadata.sequence.stream, _nanoseconds(given))
+            stored = StreamPlace(
+                self._nats.stream, given.metadata.sequence.stream, _nanoseconds(given)
+            )
         now = timestamp(self._engine.clock.now())
-        message = Message(given.subject, given.data, given.headers or {}, now, stored)
+        message = NatsMessage(given.subject, given.data, given.headers or {}, now, stored)
         acknowledge = given.ack if stored is not None else None
-        await self._heard.put(Heard(message_occurrence(message), acknowledge))
+        await self._heard.put(HeardEvent(message_occurrence(message), acknowledge))
 
 
 def _nanoseconds(given: Msg) -> int:

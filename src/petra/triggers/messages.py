@@ -18,7 +18,7 @@ from petra.triggers.rules import plain_key
 MESSAGE_ID: Final = "Nats-Msg-Id"
 
 
-class Stored(NamedTuple):
+class StreamPlace(NamedTuple):
     """Where a stream has a message; ``at`` is told in nanoseconds."""
 
     stream: str
@@ -26,17 +26,17 @@ class Stored(NamedTuple):
     at: int
 
 
-class Message(NamedTuple):
+class NatsMessage(NamedTuple):
     """A message as it came."""
 
     subject: str
     data: bytes
     headers: Mapping[str, str]
     time: str | None
-    stored: Stored | None = None
+    stored: StreamPlace | None = None
 
 
-def message_occurrence(given: Message) -> Occurrence:
+def message_occurrence(given: NatsMessage) -> Occurrence:
     """Return the event that a message is."""
     event = {
         "kind": "message", "time": given.time, "subject": given.subject, "headers": dict(given.headers),
@@ -47,7 +47,7 @@ def message_occurrence(given: Message) -> Occurrence:
     return Occurrence(event, _id(given))
 
 
-def _id(given: Message) -> str:
+def _id(given: NatsMessage) -> str:
     for name, value in given.headers.items():
         if name.lower() == MESSAGE_ID.lower() and value:
             return plain_key(f"id:{value}")
