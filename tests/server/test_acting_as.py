@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -67,3 +68,36 @@ def test_a_thousand_attempts_let_ten_be_tried(tmp_path: Path) -> None:
         right = client.post("/session", json={"name": name, "password": WORD})
         assert right.status_code == 429
         assert int(right.headers["Retry-After"]) > 0
+
+
+@pytest.mark.slow
+def test_a_thousand_names_from_one_address_let_fifty_be_tried_and_others_get_in(
+    tmp_path: Path,
+) -> None:
+    with (
+        serve(tmp_path / ".petra") as server,
+        server.client() as api,
+        from_address(server, "127.0.0.2") as thief,
+        from_address(server, "127.0.0.3") as elsewhere,
+    ):
+        name = user(api, "viewer@default")
+
+        def attempt(number: int) -> httpx2.Response:
+            return thief.post("/session", json={"name": f"u{number}", "password": WORD})
+
+        with ThreadPoolExecutor(8) as pool:
+            found = list(pool.map(attempt, range(1_000)))
+        codes = Counter(answer.status_code for answer in found)
+        assert set(codes) == {401, 429}
+        assert codes[401] <= 50
+        refused = [answer for answer in found if answer.status_code == 429]
+        assert all(0 < int(answer.headers["Retry-After"]) <= 301 for answer in refused)
+        given = {"name": name, "password": WORD}
+        assert thief.post("/session", json=given).status_code == 429  # whatever they try
+        assert elsewhere.post("/session", json=given).is_success
+
+
+def from_address(server: Served, address: str) -> httpx2.Client:
+    """Return a client that calls from another address of this machine."""
+    transport = httpx2.HTTPTransport(local_address=address)
+    return httpx2.Client(base_url=f"{server.url}/api/v1", transport=transport, timeout=300)

@@ -1299,12 +1299,12 @@ export interface paths {
         };
         /**
          * One
-         * @description Return a playbook with its text; ``…/versions`` and ``…/heat`` of a path with slashes, too.
+         * @description Return a playbook with the text of its author; ``…/versions`` and ``…/heat`` of a path with slashes, too.
          */
         get: operations["ApiV1PlaybooksPathOne"];
         /**
          * Replaced
-         * @description Apply a playbook under its path: 201 for a new version, 200 where nothing changed.
+         * @description Apply a playbook under its path: 201 for a new version, 200 where nothing changed but comments and order.
          *
          *     One whose net is sure to get stuck or to pile up is refused, unless ``allow_unsound``; with ``If-Match`` it is applied
          *     only if that is the version it replaces.
@@ -2486,6 +2486,8 @@ export interface components {
         /**
          * Apply
          * @description Make playbooks, given as texts, the current ones of their paths; ``allow_unsound`` as for ``Begin``.
+         *
+         *         ``texts`` are what their authors wrote, one for each; one that does not say the same by itself is passed over.
          */
         Apply: {
             /** @default false */
@@ -2495,6 +2497,8 @@ export interface components {
             playbooks: string[];
             /** @default true */
             rest: boolean;
+            /** @default [] */
+            texts: string[];
             /** @enum {unknown} */
             type: "apply";
         };

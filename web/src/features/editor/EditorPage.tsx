@@ -60,7 +60,7 @@ function Editor({ path, base: first }: { path: string; base: Base }) {
   const search = route.useSearch();
   const client = useQueryClient();
   const navigate = useNavigate();
-  // what was applied from here is the base of what comes next: the server keeps it without its comments
+  // what was applied from here is the base of what comes next
   const [base, setBase] = useState(first);
   const draft = `draft.${path}.${base.tag}`;
   const [text, setText] = useState(() => recalled(draft) || base.text);
