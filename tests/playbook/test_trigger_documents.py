@@ -70,6 +70,13 @@ def test_a_trigger_is_read_with_its_defaults_and_written_as_it_is() -> None:
         (HOOK + "when: '{{ event.total > }}'\n", ["P119"]),
         (HOOK + "when: event.total > 10\n", ["P119"]),
         (HOOK + "when: '{{ body.total > 10 }}'\n", ["P205"]),
+        (HOOK + "when: '{{ event.data.total > 10 }}'\n", ["P505"]),
+        (HOOK + "workload: {a: '{{ event.body.x }}', b: \"{{ event['json'] }}\"}\n", ["P505"]),
+        (HOOK + "workload: '{{ event }}'\n", []),
+        ("webhook: {path: o, secret: h, format: cloudevents}\nkey: '{{ event.anything }}'\n", []),
+        ("on: {playbook: pay}\nkey: '{{ event.execution.id }}{{ event.result }}'\n", ["P505"]),
+        ("postgres: {channel: o, connection: db}\nkey: '{{ event.body.id }}'\n", ["P505"]),
+        ("files: {folder: /in}\nkey: '{{ event.path }}@{{ event.modified }}'\n", []),
         (HOOK + "key: '{{ workload.id }}'\n", ["P205"]),
         (HOOK + "workload: {a: {b: ['{{ evnt.id }}']}}\n", ["P205"]),
         ("webhook: {path: o, secret: h, respond: {body: '{{ execution.output }}'}}\n", []),
@@ -84,6 +91,22 @@ def test_what_is_wrong_is_told_at_its_place() -> None:
     (found,) = read_document(HEAD + HOOK + "workload:\n  total: '{{ body.total }}'\n").problems
     assert (found.line, found.column) == (7, 10)
     assert "'body'" in found.message
+
+
+@pytest.mark.parametrize(
+    ("source", "field", "hint"),
+    [
+        (HOOK, "data.x", "did you mean 'event.body.x'?"),
+        (HOOK, "methid", "did you mean 'event.method'?"),
+        ("postgres: {channel: o, connection: db}\n", "id", "did you mean 'event.payload.id'?"),
+        ("files: {folder: /in}\n", "owner", "such an event has file, folder, kind, modified, name, path, size"),
+    ],
+)  # fmt: skip
+def test_a_field_that_no_such_event_has_is_told_with_what_is_meant(
+    source: str, field: str, hint: str
+) -> None:
+    (found,) = read_document(HEAD + source + f"key: '{{{{ event.{field} }}}}'\n").problems
+    assert (found.code, found.severity, found.hint) == ("P505", "warning", hint)
 
 
 def test_a_trigger_is_no_playbook_and_no_schedule() -> None:

@@ -7,8 +7,9 @@ from collections.abc import Iterator
 from typing import Any
 
 from petra.errors import ExpressionError
-from petra.expr import SCOPES, Profile, Use, compile_value
+from petra.expr import SCOPES, Profile, Use, ValueTemplate, compile_value
 from petra.expr.scopes import BUILT_IN
+from petra.playbook.event_fields import fields_of, meant
 from petra.playbook.problems import Problems, did_you_mean
 from petra.playbook.tree import Map, Places
 from petra.playbook.trigger import SOURCES, NatsSubject, Trigger, Webhook
@@ -33,7 +34,9 @@ def check_trigger(trigger: Trigger, tree: Map, problems: Problems) -> None:
         hint = "it would start itself for ever; let it be another playbook, or loop inside of it"
         problems.error("P503", places.at("on", "playbook"), "the end of a playbook starts it", hint)
     for path, value, use in _expressions(trigger):
-        _expression(path, value, use, places, problems)
+        compiled = _expression(path, value, use, places, problems)
+        if compiled is not None:
+            _fields(trigger, path, compiled, places, problems)
 
 
 def _one_source(tree: Map, problems: Problems) -> None:
@@ -103,14 +106,14 @@ def _expressions(trigger: Trigger) -> Iterator[tuple[tuple[str, ...], Any, Use]]
 
 def _expression(
     path: tuple[str, ...], value: Any, use: Use, places: Places, problems: Problems
-) -> None:
+) -> ValueTemplate | None:
     """Compile what is written there; names that nothing provides are errors."""
     try:
         compiled = compile_value(value, Profile.SERVER)
     except ExpressionError as error:
         at = places.at(*path, *(error.place or ()))
         problems.error("P119", at, str(error), error.hint or "")
-        return
+        return None
     for place, template in compiled.templates.items():
         for name in sorted({read[0] for read in template.reads} - SCOPES[use]):
             near = did_you_mean(name, sorted(SCOPES[use]))
@@ -120,3 +123,23 @@ def _expression(
     if path == ("when",) and isinstance(value, str) and not compiled.templates:
         hint = f"write '{{{{ {value} }}}}'"
         problems.error("P119", places.at("when"), "the condition is no expression", hint)
+    return compiled
+
+
+def _fields(
+    trigger: Trigger,
+    path: tuple[str, ...],
+    compiled: ValueTemplate,
+    places: Places,
+    problems: Problems,
+) -> None:
+    """Warn of fields that no event of this source has: they are empty, and a condition on them passes everything."""
+    known = fields_of(trigger)
+    if known is None:
+        return
+    for place, template in compiled.templates.items():
+        for name, *fields in sorted(template.reads):
+            if name == "event" and fields and fields[0] not in known:
+                words = f"such an event has no field '{fields[0]}'"
+                hint = meant(trigger, tuple(map(str, fields)))
+                problems.warn("P505", places.at(*path, *place), words, hint)
