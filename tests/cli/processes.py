@@ -63,16 +63,26 @@ def _heed_interruptions() -> None:
 
 
 def on_a_terminal(
-    folder: Path, *arguments: str, columns: int = 80, term: str = "xterm-256color"
+    folder: Path,
+    *arguments: str,
+    columns: int = 80,
+    term: str = "xterm-256color",
+    interrupted_at: str | None = None,
 ) -> tuple[str, int]:
-    """Run petra on a terminal; return all it wrote, and its exit code."""
+    """Run petra on a terminal; return all it wrote, and its exit code. It may be interrupted once it has said something."""
     ours, theirs = pty.openpty()
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
     environ = {**os.environ, "TERM": term}
     for name in ("COLUMNS", "NO_COLOR"):
         environ.pop(name, None)
     process = subprocess.Popen(
-        [*PETRA, *arguments], cwd=folder, stdin=theirs, stdout=theirs, stderr=theirs, env=environ
+        [*PETRA, *arguments],
+        cwd=folder,
+        stdin=theirs,
+        stdout=theirs,
+        stderr=theirs,
+        env=environ,
+        preexec_fn=_heed_interruptions,  # noqa: PLW1509 - it takes no lock
     )
     os.close(theirs)
     written = b""
@@ -84,6 +94,9 @@ def on_a_terminal(
         if not piece:
             break
         written += piece
+        if interrupted_at is not None and interrupted_at in written.decode(errors="replace"):
+            process.send_signal(signal.SIGINT)
+            interrupted_at = None
     os.close(ours)
     return written.decode(errors="replace"), process.wait()
 

@@ -10,6 +10,7 @@ from petra.cli.live import LiveTree
 from petra.cli.show import EACH, Teller
 from petra.kernel import Record
 from petra.kernel import events as e
+from petra.kernel.permit_events import NewPermit, PermitGiven, PermitRefused, PermitsAsked
 from petra.kernel.replay import EventReceipt
 from petra.wire import Attempt, Error
 from petra.wire.frames import Retrying
@@ -152,3 +153,42 @@ def test_a_long_name_does_not_cut_the_command() -> None:
 
 def test_durations_are_short() -> None:
     assert [duration(s) for s in (0.004, 1.25, 75, 3700)] == ["4ms", "1.2s", "1m15s", "1h01m"]
+
+
+def asked(*names: str, step: str = "", anew: bool = False) -> PermitsAsked:
+    permits = [
+        NewPermit(
+            id=name, limit="playbook etl/load", key="k" * 200, rank=1.0, step=step, token=name
+        )
+        for name in names
+    ]
+    return PermitsAsked(permits=permits, blocks=not step, anew=anew)
+
+
+@pytest.mark.spec("S15")
+def test_a_tree_says_who_waits_in_line_until_it_is_let_in() -> None:
+    head, line = tree(asked("p", "q"))
+    assert "waiting" in head
+    assert line.startswith("   ◷ waits for its turn at the limit of 'etl/load' with key 'kkk")
+    assert len(line) <= 80
+    assert len(tree(asked("p", "q"), PermitGiven(id="p"))) == 2, "it waits for the second now"
+    (head,) = tree(asked("p"), PermitGiven(id="p"))
+    assert "running" in head
+    assert len(tree(asked("p"), PermitRefused(id="p", reason="full"))) == 1
+    assert len(tree(asked("p"), asked("r", anew=True), PermitGiven(id="r"))) == 1
+
+
+@pytest.mark.spec("S15")
+def test_a_tree_counts_the_steps_that_wait_in_line() -> None:
+    line = tree(asked("p", step="load"), asked("q", step="load"), asked("r", step="save"))[1]
+    assert line.startswith("   ◷ load ×2, save wait for their turn")
+    line = tree(asked("p", step="load"), asked("q", step="load"), e.Withdrawn(tokens=["p"]))[1]
+    assert line.startswith("   ◷ load waits for its turn at the limit of")
+    assert len(tree(asked("p", step="load"), e.ExecutionEnded(status="aborted"))) == 1
+
+
+@pytest.mark.spec("S15")
+def test_a_line_about_a_turn_fits_the_terminal() -> None:
+    (line,) = Teller(Board("x")).lines(records(asked("p")))
+    assert "waits for its turn; see 'petra explain'" in line
+    assert len(line) <= 80

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 import re
+import signal
 import subprocess
 from pathlib import Path
 
 import pytest
-from cli.processes import PETRA, data, on_a_terminal, petra
+from cli.processes import PETRA, data, line_with, on_a_terminal, petra, started
 
 pytestmark = pytest.mark.slow
 
@@ -95,6 +96,39 @@ def test_a_detached_execution_is_taken_up_by_the_next_run(tmp_path: Path) -> Non
 
 def test_a_file_and_resume_exclude_each_other(tmp_path: Path) -> None:
     assert "either a FILE or --resume" in petra(tmp_path, "run", "x.yaml", "--resume", code=2)
+
+
+LIMITED = """\
+apiVersion: petra/v1
+kind: Playbook
+metadata: {name: sign}
+executor: {spec: {concurrency: {limit: 1}}}
+workflow:
+  - step: sign
+    tool: {kind: human, title: Sign}
+"""
+
+
+@pytest.mark.spec("S15")
+def test_who_waits_in_line_says_so_and_is_interrupted_as_others_are(tmp_path: Path) -> None:
+    (tmp_path / "sign.yaml").write_text(LIMITED)
+    first = data(tmp_path, "run", "sign.yaml", code=3)["id"]
+    words = "waits for its turn at the limit of 'sign'"
+    written, code = on_a_terminal(tmp_path, "run", "sign.yaml", interrupted_at=words)
+    plain = CODES.sub("", written).replace("\r", "\n")
+    assert code == 130
+    assert max(map(len, plain.splitlines())) <= 80
+    said = re.search(r"nothing is lost: 'petra watch\s+(\S+)' goes on", plain)
+    assert said is not None, plain
+    piped = started(tmp_path, "watch", said[1])
+    assert line_with(piped, words) == f"  ◷ {words}\n"
+    assert "number 1 of 1 who wait" in petra(tmp_path, "explain", said[1])
+    piped.send_signal(signal.SIGINT)
+    _, err = piped.communicate(timeout=300)
+    assert piped.returncode == 130
+    assert f"'petra watch {said[1]}' goes on" in err
+    petra(tmp_path, "cancel", first)
+    assert "waiting (human)" in petra(tmp_path, "watch", said[1], code=3)
 
 
 SLIPS = [

@@ -40,6 +40,19 @@ def test_a_trigger_is_read_with_its_defaults_and_written_as_it_is() -> None:
         (HOOK, []),
         ("on: {playbook: 'pay*', status: [failed, aborted]}\n", []),
         ("postgres: {channel: orders, connection: db}\n", []),
+        ("nats: {servers: 'nats://127.0.0.1:4222', subject: 'orders.*.>'}\n", []),
+        ("nats: {servers: ['tls://a', 'nats://[::1]:1'], subject: o, stream: S, begin: all}\n", []),
+        ("nats: {servers: 'nats://a', subject: o, durable: d}\n", ["P102"]),
+        ("nats: {servers: 'nats://a', subject: o, begin: new}\n", ["P102"]),
+        ("nats: {servers: 'nats://a', subject: o, stream: a.b, durable: 'x y'}\n", ["P502"] * 2),
+        ("nats: {servers: [], subject: o}\n", ["P102"]),
+        ("nats: {servers: 'nats://me:hush@a', subject: o}\n", ["P502"]),
+        ("nats: {servers: 'http://a', subject: o}\n", ["P502"]),
+        ("nats: {servers: 'nats://a', subject: 'a..b'}\n", ["P502"]),
+        ("nats: {servers: 'nats://a', subject: 'a.>.b'}\n", ["P502"]),
+        ("nats: {servers: 'nats://a', subject: 'a b'}\n", ["P502"]),
+        ("nats: {servers: 'nats://a', subjects: a}\n", ["P102", "P101"]),
+        ("nats: {subject: a}\n", ["P102"]),
         ("files: {folder: /in, pattern: '**/*.csv'}\n", []),
         ("", ["P102"]),
         (HOOK + "on: {playbook: pay}\n", ["P122"]),
@@ -93,4 +106,6 @@ def test_the_examples_are_good_and_start_what_is_there(file: Path) -> None:
 def test_the_schema_has_what_the_grammar_has() -> None:
     schema = trigger_schema()
     assert schema["title"] == "Petra trigger"
-    assert {"webhook", "on", "postgres", "files", "when", "key"} <= schema["properties"].keys()
+    assert {"webhook", "on", "postgres", "nats", "files", "when", "key"} <= schema[
+        "properties"
+    ].keys()

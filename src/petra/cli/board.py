@@ -10,6 +10,7 @@ from typing import Any
 
 from msgspec import Struct, field
 
+from petra.cli.turns import Turns
 from petra.desk.forms import example
 from petra.kernel import Record
 from petra.kernel import events as e
@@ -107,6 +108,7 @@ class Board:
         self.now = 0.0
         self.status = "running"
         self.rows: dict[str, Row] = {}
+        self.turns = Turns()
         self.people: dict[str, Person] = {}
         self._step_of: dict[str, str] = {}
         self._items_of: dict[str, list[str]] = {}
@@ -118,6 +120,7 @@ class Board:
         self._apply(record.event, record.at)
 
     def _apply(self, event: e.AnyEvent, at: float) -> None:  # noqa: C901 - a table
+        self.turns.take(event)
         match event:
             case e.ExecutionStarted():
                 self.playbook, self.began = event.playbook, at

@@ -77,9 +77,11 @@ class Plain:
         self._quoted = Quoted()
 
     def past(self, records: list[Record]) -> None:
-        """Take in what happened before anybody looked."""
+        """Take in what happened before anybody looked; that it stands in a line is said, or nothing would be."""
         for record in records:
             self._teller.board.take(record)
+        if turn := self._teller.board.turns.words():
+            tell(f"  ◷ {turn}")
 
     def take(self, records: list[Record]) -> None:
         """Take in what happens, and say it."""

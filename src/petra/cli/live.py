@@ -103,8 +103,10 @@ class LiveTree:
 
     def lines(self, width: int, height: int) -> list[Text]:
         """Return the tree, in as many columns and rows as there are."""
-        rows = [*self.board.rows.values()]
-        room = max(3, height - 2 - len({person.step for person in self.board.people.values()}))
+        rows, turn = [*self.board.rows.values()], self.board.turns.words()
+        room = max(
+            3, height - 2 - bool(turn) - len({person.step for person in self.board.people.values()})
+        )
         hidden = 0
         if len(rows) > room:
             done = [row for row in rows if not row.active]
@@ -112,6 +114,8 @@ class LiveTree:
             rows = [row for row in rows if id(row) not in left][-room + 1 :]
             hidden = len(self.board.rows) - len(rows)
         lines = self._head(width)
+        if turn:
+            lines.append(Text("   ◷ ", style="cyan").append(turn, style="default"))
         if hidden:
             lines.append(Text(f"├─ … {hidden} more steps", style="dim"))
         name = min(_NAME_MAX, max((len(row.step) for row in rows), default=0))
@@ -125,7 +129,7 @@ class LiveTree:
 
     def _head(self, width: int) -> list[Text]:
         board = self.board
-        status = self.status or board.status
+        status = self.status or ("waiting" if board.turns.held_back else board.status)
         took = duration(max(0.0, self._now() - (board.began or self._now())))
         head = Text(f"{board.playbook}  {board.execution}")
         told = Text(status, style=_MARKS.get(status, "white")).append(f" {took}", style="dim")

@@ -90,7 +90,7 @@ class Teller:
                 return self._counted("⊘", shown, f"withdrawn: {event.reason}")
             case PermitsAsked():
                 first = event.permits[0]
-                words = "waits for its turn; 'petra explain' says which place it has"
+                words = "waits for its turn; see 'petra explain'"
                 return self._counted("◷", first.step or first.limit.partition(" ")[2], words)
             case e.ExecutionEnding() if event.reason:
                 return f"  ■ {event.status}: {event.reason}"

@@ -10,6 +10,8 @@ from collections.abc import Iterable, Iterator
 
 from msgspec import Struct
 
+from petra.kernel.permit_events import NewPermit
+
 QUOTA = "quota executions"
 """The limit of a namespace: so many executions at once, or so many starts in a time."""
 
@@ -96,7 +98,7 @@ class OwnPermits(Struct, gc=False):
         return (one for one in self.by_id.values() if one.asked and not one.given)
 
 
-def limit_in_words(permit: Permit) -> str:
+def limit_in_words(permit: Permit | NewPermit) -> str:
     """Say which limit a permit is of."""
     kind, _, name = permit.limit.partition(" ")
     if permit.limit == QUOTA:
