@@ -9,12 +9,11 @@ from typing import Any
 import asyncpg  # type: ignore[import-untyped]
 import pytest
 from engine_support import playbook
+from support.trigger_works import Keeper, eventually
 
 from petra.desk import Desk, owner
 from petra.desk.triggers import DeskTriggers
 from petra.engine import Engine
-from petra.engine.giving import Delivery
-from petra.engine.limits import RETRY_S
 from petra.playbook.documents import read_document
 from petra.playbook.trigger import Trigger
 from petra.store.memory import MemoryStore
@@ -34,28 +33,6 @@ workload: {id: "{{ event.payload.id }}"}
 REST = "  - step: rest\n    tool: {kind: wait, for_s: 0.01}\n"
 
 
-class Keeper:
-    """A keeper of secrets that has one."""
-
-    def __init__(self, address: str) -> None:
-        self._address = address
-
-    async def lacks(self, namespace: str, pool: str, name: str, version: int | None = None) -> str:
-        return f"{namespace} {pool} {name} {version}"
-
-    async def give(self, delivery: Delivery) -> Any:
-        raise NotImplementedError
-
-    async def reveal(self, namespace: str, name: str) -> Any:
-        assert (namespace, name) == ("default", "shop-db")
-        return self._address
-
-
-async def _until(ask: Callable[[], Awaitable[object]]) -> None:
-    while not await ask():  # noqa: ASYNC110 - others tell us nothing
-        await asyncio.sleep(RETRY_S / 20)
-
-
 def test_what_is_heard_starts_executions_and_what_was_missed_is_told(
     new_database: Callable[[], str],
 ) -> None:
@@ -63,7 +40,7 @@ def test_what_is_heard_starts_executions_and_what_was_missed_is_told(
 
 
 async def _scenario(address: str) -> None:
-    engine = Engine(MemoryStore(clock=lambda: 0.0), secrets=Keeper(address))
+    engine = Engine(MemoryStore(clock=lambda: 0.0), secrets=Keeper({"shop-db": address}))
     async with engine:
         desk, triggers = Desk(engine, engine.clock), DeskTriggers(engine)
         await desk.apply(WHO, [playbook(REST, "ship")])
@@ -79,13 +56,13 @@ async def _scenario(address: str) -> None:
         async def started() -> int:
             return len((await engine.store.executions(ExecutionFilter(playbook="ship"))).rows)
 
-        await _until(listens)
+        await eventually(listens)
         shop = await asyncpg.connect(address)
         for number in (1, 2, 2, 1):
             await shop.execute(f"SELECT pg_notify('orders', '{{\"id\": {number}}}')")
         await shop.execute("SELECT pg_notify('orders', 'no JSON')")
-        await _until(lambda: _is(started, 2))
-        await _until(lambda: _has_dead(triggers))
+        await eventually(lambda: _is(started, 2))
+        await eventually(lambda: _has_dead(triggers))
         assert (await watch())["missed"] == []
         before = (await watch())["listening_since"]
         await shop.execute(
@@ -96,11 +73,11 @@ async def _scenario(address: str) -> None:
             found = await watch()
             return found["listening_since"] > before and not found["trouble"]
 
-        await _until(back)
+        await eventually(back)
         [gap] = (await watch())["missed"]
         assert gap["since"] < gap["until"]
         await shop.execute("SELECT pg_notify('orders', '{\"id\": 3}')")
-        await _until(lambda: _is(started, 3))
+        await eventually(lambda: _is(started, 3))
         await shop.close()
 
 

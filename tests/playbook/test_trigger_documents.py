@@ -40,6 +40,19 @@ def test_a_trigger_is_read_with_its_defaults_and_written_as_it_is() -> None:
         (HOOK, []),
         ("on: {playbook: 'pay*', status: [failed, aborted]}\n", []),
         ("postgres: {channel: orders, connection: db}\n", []),
+        ("nats: {servers: 'nats://127.0.0.1:4222', subject: 'orders.*.>'}\n", []),
+        ("nats: {servers: ['tls://a', 'nats://[::1]:1'], subject: o, stream: S, begin: all}\n", []),
+        ("nats: {servers: 'nats://a', subject: o, durable: d}\n", ["P102"]),
+        ("nats: {servers: 'nats://a', subject: o, begin: new}\n", ["P102"]),
+        ("nats: {servers: 'nats://a', subject: o, stream: a.b, durable: 'x y'}\n", ["P502"] * 2),
+        ("nats: {servers: [], subject: o}\n", ["P102"]),
+        ("nats: {servers: 'nats://me:hush@a', subject: o}\n", ["P502"]),
+        ("nats: {servers: 'http://a', subject: o}\n", ["P502"]),
+        ("nats: {servers: 'nats://a', subject: 'a..b'}\n", ["P502"]),
+        ("nats: {servers: 'nats://a', subject: 'a.>.b'}\n", ["P502"]),
+        ("nats: {servers: 'nats://a', subject: 'a b'}\n", ["P502"]),
+        ("nats: {servers: 'nats://a', subjects: a}\n", ["P102", "P101"]),
+        ("nats: {subject: a}\n", ["P102"]),
         ("files: {folder: /in, pattern: '**/*.csv'}\n", []),
         ("", ["P102"]),
         (HOOK + "on: {playbook: pay}\n", ["P122"]),
@@ -57,6 +70,13 @@ def test_a_trigger_is_read_with_its_defaults_and_written_as_it_is() -> None:
         (HOOK + "when: '{{ event.total > }}'\n", ["P119"]),
         (HOOK + "when: event.total > 10\n", ["P119"]),
         (HOOK + "when: '{{ body.total > 10 }}'\n", ["P205"]),
+        (HOOK + "when: '{{ event.data.total > 10 }}'\n", ["P505"]),
+        (HOOK + "workload: {a: '{{ event.body.x }}', b: \"{{ event['json'] }}\"}\n", ["P505"]),
+        (HOOK + "workload: '{{ event }}'\n", []),
+        ("webhook: {path: o, secret: h, format: cloudevents}\nkey: '{{ event.anything }}'\n", []),
+        ("on: {playbook: pay}\nkey: '{{ event.execution.id }}{{ event.result }}'\n", ["P505"]),
+        ("postgres: {channel: o, connection: db}\nkey: '{{ event.body.id }}'\n", ["P505"]),
+        ("files: {folder: /in}\nkey: '{{ event.path }}@{{ event.modified }}'\n", []),
         (HOOK + "key: '{{ workload.id }}'\n", ["P205"]),
         (HOOK + "workload: {a: {b: ['{{ evnt.id }}']}}\n", ["P205"]),
         ("webhook: {path: o, secret: h, respond: {body: '{{ execution.output }}'}}\n", []),
@@ -71,6 +91,22 @@ def test_what_is_wrong_is_told_at_its_place() -> None:
     (found,) = read_document(HEAD + HOOK + "workload:\n  total: '{{ body.total }}'\n").problems
     assert (found.line, found.column) == (7, 10)
     assert "'body'" in found.message
+
+
+@pytest.mark.parametrize(
+    ("source", "field", "hint"),
+    [
+        (HOOK, "data.x", "did you mean 'event.body.x'?"),
+        (HOOK, "methid", "did you mean 'event.method'?"),
+        ("postgres: {channel: o, connection: db}\n", "id", "did you mean 'event.payload.id'?"),
+        ("files: {folder: /in}\n", "owner", "such an event has file, folder, kind, modified, name, path, size"),
+    ],
+)  # fmt: skip
+def test_a_field_that_no_such_event_has_is_told_with_what_is_meant(
+    source: str, field: str, hint: str
+) -> None:
+    (found,) = read_document(HEAD + source + f"key: '{{{{ event.{field} }}}}'\n").problems
+    assert (found.code, found.severity, found.hint) == ("P505", "warning", hint)
 
 
 def test_a_trigger_is_no_playbook_and_no_schedule() -> None:
@@ -93,4 +129,6 @@ def test_the_examples_are_good_and_start_what_is_there(file: Path) -> None:
 def test_the_schema_has_what_the_grammar_has() -> None:
     schema = trigger_schema()
     assert schema["title"] == "Petra trigger"
-    assert {"webhook", "on", "postgres", "files", "when", "key"} <= schema["properties"].keys()
+    assert {"webhook", "on", "postgres", "nats", "files", "when", "key"} <= schema[
+        "properties"
+    ].keys()

@@ -15,7 +15,10 @@ from support.clocks import FakeClock
 from petra.desk import Desk, owner
 from petra.desk.triggers import DeskTriggers
 from petra.engine import Engine
+from petra.engine.giving import Delivery
+from petra.engine.limits import RETRY_S
 from petra.engine.trigger_intake import Taken
+from petra.keychain import KeychainError
 from petra.playbook.documents import read_document
 from petra.playbook.trigger import Trigger
 from petra.store.memory import MemoryStore
@@ -43,6 +46,30 @@ def played(test: Callable[..., Coroutine[Any, Any, None]]) -> Callable[..., None
         asyncio.run(test(*given, **named))
 
     return run
+
+
+class Keeper:
+    """A keeper of the secrets that it is given."""
+
+    def __init__(self, secrets: dict[str, Any]) -> None:
+        self._secrets = secrets
+
+    async def lacks(self, namespace: str, pool: str, name: str, version: int | None = None) -> str:
+        return f"{namespace} {pool} {name} {version}"
+
+    async def give(self, delivery: Delivery) -> Any:
+        raise NotImplementedError
+
+    async def reveal(self, namespace: str, name: str) -> Any:
+        if namespace != "default" or name not in self._secrets:
+            raise KeychainError(f"there is no credential '{name}'", "not_found")
+        return self._secrets[name]
+
+
+async def eventually(ask: Callable[[], Awaitable[object]]) -> None:
+    """Wait until something is so that nobody tells us of."""
+    while not await ask():  # noqa: ASYNC110 - see above
+        await asyncio.sleep(RETRY_S / 20)
 
 
 async def until(clock: FakeClock, ask: Callable[[], Awaitable[object]]) -> None:

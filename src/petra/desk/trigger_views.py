@@ -41,6 +41,9 @@ def in_words(trigger: Trigger) -> str:
         return f"when {trigger.on.playbook} is {' or '.join(trigger.on.ends)}"
     if trigger.postgres is not None:
         return f"LISTEN {trigger.postgres.channel} ({trigger.postgres.connection})"
+    if trigger.nats is not None:
+        stream = f"stream {trigger.nats.stream}, " if trigger.nats.stream is not None else ""
+        return f"NATS {trigger.nats.subject} ({stream}{', '.join(trigger.nats.addresses)})"
     assert trigger.files is not None, "it has a source"
     return f"files {trigger.files.pattern} in {trigger.files.folder}"
 

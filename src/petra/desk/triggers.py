@@ -1,6 +1,6 @@
 """Triggers at the desk: apply, list, try an event, pause, resume, dead letters and trying them again, remove (S24).
 
-Rule 1: whoever makes the server look into folders or databases of its own needs to administer the namespace.
+Rule 1: whoever makes the server look into folders or databases, or hear messages, needs to administer the namespace.
 Rule 2: trying an event starts nothing.
 """
 
@@ -29,7 +29,7 @@ from petra.triggers.rules import TriggerRules
 
 LAST_SHOWN: Final = 10
 DEAD_MAX: Final = 500
-_REACHES_OUT: Final = ("files", "postgres")
+_REACHES_OUT: Final = ("files", "postgres", "nats")
 _replace = msgspec.structs.replace
 
 
@@ -120,6 +120,8 @@ class DeskTriggers:
         secret = trigger.webhook.secret if trigger.webhook is not None else None
         if trigger.postgres is not None:
             secret = trigger.postgres.connection
+        if trigger.nats is not None:
+            secret = trigger.nats.credential
         if secret is not None:
             try:
                 await self._engine.triggers.secret(kept.namespace, secret)

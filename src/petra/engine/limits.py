@@ -133,6 +133,9 @@ STARTING_S = 0.02
 WATCH_AGAIN_S = 5.0
 WATCHED_AT_ONCE = 500
 HEARD_MAX = 10_000
+MESSAGES_AT_ONCE = 64
+MESSAGES_BYTES_MAX = 67_108_864
+NATS_CONNECT_S = 5
 LISTEN_CHECK_S = 20.0
 LISTEN_GAPS_MAX = 10
 
@@ -465,6 +468,14 @@ LIMITS = (
     Limit(
         "HEARD_MAX", HEARD_MAX, "notifications", "it begins to listen anew, and tells of the gap"
     ),
+    Limit("MESSAGES_AT_ONCE", MESSAGES_AT_ONCE, "messages", "further ones of NATS are taken next"),
+    Limit(
+        "MESSAGES_BYTES_MAX",
+        MESSAGES_BYTES_MAX,
+        "bytes",
+        "NATS sends faster than we write: it begins to listen anew, and tells of the gap",
+    ),
+    Limit("NATS_CONNECT_S", NATS_CONNECT_S, "seconds", "a server of NATS that is silent is told"),
     Limit(
         "LISTEN_CHECK_S",
         LISTEN_CHECK_S,

@@ -172,7 +172,7 @@ class TriggerIntake:
         now = self._engine.clock.now()
         row = ArrivalRow(
             id=arrival_id(kept.namespace, kept.name, key), namespace=kept.namespace, trigger=kept.name, key=key, due=now,
-            created=now, updated=now, body=_bounded(event),
+            created=now, updated=now, body=bounded_event(event)[0],
         )  # fmt: skip
         await self._rows.add([self._dead(row, error)])
         return Taken("dead", key, error=error)
@@ -207,12 +207,12 @@ def _in_a_row(event: Mapping[str, Any]) -> dict[str, str]:
     return {IN_A_ROW: str(number)}
 
 
-def _bounded(event: Mapping[str, Any]) -> bytes:
-    """Return an event as it is kept; of one that is too large only what it is."""
+def bounded_event(event: Mapping[str, Any]) -> tuple[bytes, bool]:
+    """Return an event as it is kept, and whether it is too large or too deep: then it is only said what it is."""
     try:
         body = msgspec.json.encode(event)
     except RecursionError:
-        return msgspec.json.encode({"kind": event.get("kind"), "too_deep": True})
+        return msgspec.json.encode({"kind": event.get("kind"), "too_deep": True}), True
     if len(body) <= ARRIVAL_BYTES_MAX:
-        return body
-    return msgspec.json.encode({"kind": event.get("kind"), "too_large": len(body)})
+        return body, False
+    return msgspec.json.encode({"kind": event.get("kind"), "too_large": len(body)}), True

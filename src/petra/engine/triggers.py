@@ -45,7 +45,7 @@ class Triggers:
         self.registry = TriggerRegistry(engine.store, shared=engine.shards.epochs is not None)
         self.notes = TriggerNotes(self.registry)
         self.intake = TriggerIntake(engine)
-        self.watches = Watches(engine, {"files": _watch_files, "postgres": _listen})
+        self.watches = Watches(engine, {"files": _watch_files, "postgres": _listen, "nats": _hear})
         self._woken = asyncio.Event()
         self._forgot = self._looked = float("-inf")
         self._revealed: dict[tuple[str, str], tuple[float, Any]] = {}
@@ -135,3 +135,9 @@ def _listen(engine: Engine, kept: KeptTrigger, notes: WatchNotes) -> Watcher:
     from petra.engine.trigger_listening import Listener  # noqa: PLC0415 - few listen
 
     return Listener(engine, kept, notes)
+
+
+def _hear(engine: Engine, kept: KeptTrigger, notes: WatchNotes) -> Watcher:
+    from petra.engine.trigger_nats import NatsListener  # noqa: PLC0415 - few hear messages
+
+    return NatsListener(engine, kept, notes)

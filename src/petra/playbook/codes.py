@@ -76,5 +76,6 @@ CODES = MappingProxyType(
         "P502": "A name that no address can hold",
         "P503": "A playbook that would start itself",
         "P504": "A webhook that anybody can call",
+        "P505": "A field that such an event does not have",
     }
 )

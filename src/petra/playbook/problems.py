@@ -124,15 +124,20 @@ def line_starts(text: str) -> tuple[int, ...]:
     return (0, *(end.end() for end in _LINE_END.finditer(text)))
 
 
-def did_you_mean(word: str, known: Iterable[str]) -> str:
-    """Suggest the nearest known word, or list them while they are few."""
-    choices = list(dict.fromkeys(known))
-    lowered = {choice.lower(): choice for choice in reversed(choices)}
+def near(word: str, known: Iterable[str]) -> str:
+    """Return the known word that is nearest; nothing, where none is near."""
+    lowered = {choice.lower(): choice for choice in reversed(list(known))}
     from difflib import get_close_matches  # noqa: PLC0415 - only for a slip
 
     close = get_close_matches(word.lower(), lowered, n=1, cutoff=0.6)
-    if close:
-        return f"did you mean '{lowered[close[0]]}'?"
+    return lowered[close[0]] if close else ""
+
+
+def did_you_mean(word: str, known: Iterable[str]) -> str:
+    """Suggest the nearest known word, or list them while they are few."""
+    choices = list(dict.fromkeys(known))
+    if found := near(word, choices):
+        return f"did you mean '{found}'?"
     if 0 < len(choices) <= 16:
         return "known: " + ", ".join(choices)
     return ""

@@ -1,6 +1,6 @@
 """Triggers: documents that say which events start a playbook (S24). The struct is the grammar, as for playbooks.
 
-One of ``webhook``, ``on``, ``postgres`` and ``files`` says where events come from. ``when``, ``key`` and ``workload`` are
+One of ``webhook``, ``on``, ``postgres``, ``nats`` and ``files`` says where events come from. ``when``, ``key`` and ``workload`` are
 expressions over ``event``.
 """
 
@@ -109,6 +109,32 @@ class Listen(Part, frozen=True, kw_only=True):
     connection: Annotated[Name, says("The stored credential that has the address of the database.")]
 
 
+class NatsSubject(Part, frozen=True, kw_only=True):
+    """Messages of NATS. With a stream each is taken once, also what came while nobody listened; without, that is lost, and told."""
+
+    servers: Annotated[
+        Name | list[Name], says("The address of a server, `nats://host:4222`, or a list of them.")
+    ]
+    subject: Annotated[Name, says("The subject; `*` stands for one part of it, `>` for the rest.")]
+    credential: Annotated[
+        Name | None, says("The stored credential: a token, or a `username` and a `password`.")
+    ] = None
+    stream: Annotated[Name | None, says("The stream of JetStream that keeps the messages.")] = None
+    durable: Annotated[
+        Name | None,
+        says("The consumer of the stream, which is made where it is not there; `petra-NAMESPACE-NAME` when absent."),
+    ] = None  # fmt: skip
+    begin: Annotated[
+        Literal["new", "all"] | None,
+        says("Which messages a consumer that is made begins with: those to come, or all of the stream; `new` when absent."),
+    ] = None  # fmt: skip
+
+    @property
+    def addresses(self) -> list[str]:
+        """The addresses of the servers."""
+        return [self.servers] if isinstance(self.servers, str) else list(self.servers)
+
+
 class WatchedFiles(Part, frozen=True, kw_only=True):
     """WatchedFiles that appear in a folder or a bucket."""
 
@@ -138,6 +164,7 @@ class Trigger(Part, frozen=True, kw_only=True):
     webhook: Annotated[Webhook | None, says("Events are requests of other systems.")] = None
     on: Annotated[EndOf | None, says("Events are ends of executions.")] = None
     postgres: Annotated[Listen | None, says("Events are notifications of PostgreSQL.")] = None
+    nats: Annotated[NatsSubject | None, says("Events are messages of NATS.")] = None
     files: Annotated[WatchedFiles | None, says("Events are files that appear.")] = None
     when: Annotated[
         str | bool, Meta(description="Which events count; all when absent.", extra=Expression)
@@ -171,7 +198,7 @@ class Trigger(Part, frozen=True, kw_only=True):
         return hashlib.sha256(canonical(to_plain(self))).hexdigest()
 
 
-SOURCES = ("webhook", "on", "postgres", "files")
+SOURCES = ("webhook", "on", "postgres", "nats", "files")
 
 
 def trigger_of(document: dict[str, Any]) -> Trigger:

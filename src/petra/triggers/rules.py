@@ -67,9 +67,7 @@ class TriggerRules:
         found = self._key.render({"event": event, NOW: now})
         if isinstance(found, bool) or not isinstance(found, str | int | float) or found == "":
             raise ExpressionError(f"'key' is to give a text or a number, and gives {_kind(found)}")
-        text = str(found)
-        is_plain = len(text) <= KEY_MAX and text.isprintable()
-        return text if is_plain else f"sha256:{hashlib.sha256(_bytes(text)).hexdigest()}"
+        return plain_key(str(found))
 
     def _given(self, scope: Mapping[str, Any], event: Mapping[str, Any]) -> dict[str, Any]:
         if self._workload.source is None:
@@ -95,6 +93,12 @@ class TriggerRules:
         headers = {str(name): _header(name, value) for name, value in given.items()}
         body = execution.get("output") if found["body"] is None else found["body"]
         return Response(status, headers, body)
+
+
+def plain_key(text: str) -> str:
+    """Return a key as it is kept."""
+    is_plain = len(text) <= KEY_MAX and text.isprintable()
+    return text if is_plain else f"sha256:{hashlib.sha256(_bytes(text)).hexdigest()}"
 
 
 def _status(found: Any, execution: Mapping[str, Any]) -> int:

@@ -109,6 +109,25 @@ test.describe('versions', () => {
     await expect(page.getByText('Applied', { exact: true })).toBeVisible();
   });
 
+  test('comments are kept as they were applied, and make no version', async ({ inside: page, served }) => {
+    await served.apply(`# why\n${example('hello').replace('name: hello', 'name: told')}`);
+    await page.goto(`${served.said.url}/edit/told`);
+    const pane = page.getByLabel(TEXT);
+    await expect(pane).toContainText('# why');
+    await pane.click();
+    await page.keyboard.press('ControlOrMeta+Home');
+    await page.keyboard.type('# mine\n');
+    await page.getByRole('button', { name: 'Apply', exact: true }).click();
+    await expect(page.getByText('Applied', { exact: true })).toBeVisible();
+    await page.reload();
+    await expect(pane).toContainText('# mine');
+    await page.goto(`${served.said.url}/p/told?tab=source`);
+    await expect(page.getByText('# mine')).toBeVisible();
+    await page.getByRole('tab', { name: 'Versions' }).click();
+    await expect(page.getByText('runs now')).toHaveCount(1);
+    await expect(page.getByRole('link', { name: 'what changed' })).toHaveCount(0);
+  });
+
   test('two versions are held against each other', async ({ inside: page, served }) => {
     const text = example('hello').replace('name: hello', 'name: aged');
     await served.apply(text);

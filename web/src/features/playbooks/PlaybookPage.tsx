@@ -63,7 +63,8 @@ export function Page() {
         className={css.panel ?? ''}
       >
         {tab === 'graph' ? <GraphTab path={path} digest={digest} /> : null}
-        {tab === 'source' ? <SourceTab digest={digest} /> : null}
+        {tab === 'source' && digest === found.data.digest ? <Source text={found.data.text} /> : null}
+        {tab === 'source' && digest !== found.data.digest ? <SourceOf digest={digest} /> : null}
         {tab === 'versions' ? (
           <VersionsTab path={path} now={found.data.digest} shown={search.v} against={search.with} />
         ) : null}
@@ -106,7 +107,8 @@ function GraphTab({ path, digest }: { path: string; digest: string }) {
   );
 }
 
-function SourceTab({ digest }: { digest: string }) {
+/** What was applied earlier, as it is run. */
+function SourceOf({ digest }: { digest: string }) {
   const found = useQuery({
     queryKey: keys.definition(digest),
     queryFn: () => definition(digest),
@@ -114,5 +116,9 @@ function SourceTab({ digest }: { digest: string }) {
   });
   if (found.isPending) return <Skeleton lines={20} />;
   if (found.isError) return <ErrorBox error={found.error} retry={() => void found.refetch()} />;
-  return <pre className={`${css.pad} data`}>{unsigned(found.data.text)}</pre>;
+  return <Source text={found.data.text} />;
+}
+
+function Source({ text }: { text: string }) {
+  return <pre className={`${css.pad} data`}>{unsigned(text)}</pre>;
 }
