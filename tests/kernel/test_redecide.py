@@ -28,7 +28,7 @@ from petra.testing.simulation import Execution
 
 pytestmark = pytest.mark.spec("S17")
 
-PATHS = int(os.environ.get("PETRA_PATHS", "100"))
+PATHS = int(os.environ.get("PETRA_PATHS", "300"))
 
 BOOK = """
 - step: fan

@@ -25,6 +25,8 @@ IMPORTS = {
     "worker": "websockets",
     "mcp": "mcp",
     "speed": "uvloop",
+    "otel": "opentelemetry.sdk, opentelemetry.exporter.otlp.proto.http",
+    "nats": "nats",
 }
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Callable, Sequence
 from functools import partial
-from itertools import zip_longest
+from itertools import chain, repeat
 from typing import Any, Unpack
 
 import msgspec
@@ -127,7 +127,7 @@ class Desk:
                 raise UnsoundError(playbook.metadata.name, problems)
         apply = partial(self.engine.catalogue.apply, replaces=replaces, namespace=who.namespace)
         done = []
-        for playbook, text in zip_longest(playbooks, texts[: len(playbooks)], fillvalue=""):
+        for playbook, text in zip(playbooks, chain(texts, repeat("")), strict=False):
             applied = await apply(playbook, text=text)
             if not applied.unchanged or applied.reworded:
                 self.engine.feed.tell(Topic.PLAYBOOKS, Published(playbook=applied.row))

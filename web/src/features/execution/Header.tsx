@@ -2,7 +2,7 @@ import { Link } from '@tanstack/react-router';
 import { CircleHelp, Ellipsis, Terminal } from 'lucide-react';
 import { ACTS, actOf, hindrance } from '../../acts/registry';
 import { Button, duration, MenuButton, number, OVER, State, shortId, Time, useNow } from '../../kit';
-import { placeInWords, placeOf } from '../limits/words';
+import { placeInWords, placeOf } from '../../kit/limit-words';
 import css from './execution.module.css';
 import { useLineage } from './side/FamilyTab';
 import type { View } from './view';

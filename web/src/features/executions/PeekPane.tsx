@@ -3,7 +3,7 @@ import { Link } from '@tanstack/react-router';
 import { explain } from '../../api/calls';
 import type { ExecutionItem } from '../../api/shapes';
 import { Button, ErrorBox, Skeleton, State, shortId, Time } from '../../kit';
-import { Place } from '../limits/Place';
+import { Place } from '../../kit/Place';
 import css from './executions.module.css';
 
 /** One execution in short, without leaving the list. */

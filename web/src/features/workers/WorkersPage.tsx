@@ -3,7 +3,7 @@ import { TriangleAlert } from 'lucide-react';
 import { keys } from '../../api/keys';
 import { type PoolItem, pools, type WorkerItem, workers } from '../../api/running';
 import { type Column, Empty, ErrorBox, number, plural, Skeleton, VirtualTable } from '../../kit';
-import { LimitsCard } from '../limits/LimitsCard';
+import { LimitsCard } from './LimitsCard';
 import css from './workers.module.css';
 
 const EVERY_MS = 3000;

@@ -1,7 +1,7 @@
 import { Link } from '@tanstack/react-router';
-import type { PlaceInLine } from '../../api/limits';
-import { shortId } from '../../kit';
-import { limitInWords, placeInWords, usedInWords } from './words';
+import type { PlaceInLine } from '../api/limits';
+import { shortId } from './format';
+import { limitInWords, placeInWords, usedInWords } from './limit-words';
 
 /** Where somebody stands in the line of a limit, and who is in. */
 export function Place({ place }: { place: PlaceInLine }) {

@@ -3,9 +3,9 @@ import { useState } from 'react';
 import { keys } from '../../api/keys';
 import { type LimitedResource, type LineItem, limits, line, type WholeLine } from '../../api/limits';
 import { ErrorBox, number, plural, Skeleton, Time } from '../../kit';
+import { limitInWords, rateInWords, usedInWords } from '../../kit/limit-words';
+import { ExecutionLink } from '../../kit/Place';
 import css from './limits.module.css';
-import { ExecutionLink } from './Place';
-import { limitInWords, rateInWords, usedInWords } from './words';
 
 const EVERY_MS = 3000;
 const LINES_SHOWN = 50;

@@ -11,10 +11,10 @@ import type { ReactNode } from 'react';
 import { afterEach, beforeAll, beforeEach, expect, test, vi } from 'vitest';
 import { client } from '../../api/client';
 import type { LimitList, PlaceInLine, WholeLine } from '../../api/limits';
+import { limitInWords, placeOf, rateInWords } from '../../kit/limit-words';
+import { Place } from '../../kit/Place';
 import { isAccessible, makeBrowserParts, show } from '../../kit/testing';
 import { LimitsCard } from './LimitsCard';
-import { Place } from './Place';
-import { limitInWords, placeOf, rateInWords } from './words';
 
 beforeAll(makeBrowserParts);
 afterEach(() => {

@@ -1,5 +1,5 @@
-import type { LimitedResource, PlaceInLine } from '../../api/limits';
-import { number } from '../../kit';
+import type { LimitedResource, PlaceInLine } from '../api/limits';
+import { number } from './format';
 
 const QUOTA = 'quota executions';
 
