@@ -91,9 +91,7 @@ def test_one_step_goes_the_way_of_the_walk(tmp_path: Path) -> None:
 
     asyncio.run(one_step())
     way = [place for line in walk() for place in line]
-    left = iter(trace)
+    left = iter(trace)  # in between a worker may say that it has room, which is dealt with too
     for number, place in enumerate(way):
         if place not in left:  # which goes on in it up to there
             pytest.fail(f"after {way[:number]} no call of {place}")
-    first = [trace.index(place) for place in dict.fromkeys(way)]
-    assert first == sorted(first)
