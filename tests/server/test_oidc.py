@@ -10,7 +10,7 @@ from urllib.parse import parse_qs, urlsplit
 
 import httpx2
 import pytest
-from server.conftest import Served, serve
+from server.conftest import TRUSTED, Served, serve
 from server.newcomers import acting_as, user
 from support.oidc_provider import CLIENT, SECRET, Provider, providing
 
@@ -50,7 +50,7 @@ def right(provider: Provider) -> None:
 
 
 def browser(served: Served) -> httpx2.Client:
-    return httpx2.Client(base_url=served.url, timeout=60)
+    return httpx2.Client(base_url=served.url, timeout=60, verify=TRUSTED)
 
 
 def logged_in(client: httpx2.Client) -> httpx2.Response:

@@ -13,8 +13,9 @@ from pathlib import Path
 import httpx2
 import pytest
 from server.books import ADDS, WAITS, book
-from server.conftest import PETRA, serve
+from server.conftest import serve
 from server.test_executions import started
+from support import forks
 
 pytestmark = pytest.mark.slow
 
@@ -39,11 +40,9 @@ def test_it_drains_and_the_command_line_reaches_the_same_folder(tmp_path: Path) 
     with serve(tmp_path / ".petra") as served, served.client() as api:
         shown = started(api, ADDS)
         home = ["--home", str(tmp_path / ".petra")]
-        listed = subprocess.run([PETRA, "ps", *home], capture_output=True, text=True, check=True)
+        listed = forks.PETRA.run(tmp_path, "ps", *home)
         assert shown["id"] in listed.stdout
-        second = subprocess.run(
-            [PETRA, "serve", "--port", "0", *home], capture_output=True, text=True, check=False
-        )
+        second = forks.SERVER.run(tmp_path, "serve", "--port", "0", *home)
         assert second.returncode == 1
         assert served.url in second.stderr
         assert httpx2.get(f"{served.url}/readyz").status_code == 200
@@ -53,9 +52,7 @@ def test_it_drains_and_the_command_line_reaches_the_same_folder(tmp_path: Path) 
 def test_a_place_that_is_taken_or_open_to_others_is_refused(tmp_path: Path) -> None:
     def refused(*where: str) -> str:
         home = ["--home", str(tmp_path / "b")]
-        done = subprocess.run(
-            [PETRA, "serve", *where, *home], capture_output=True, text=True, check=False
-        )
+        done = forks.SERVER.run(tmp_path, "serve", *where, *home)
         assert done.returncode == 1
         return done.stderr
 
@@ -108,10 +105,7 @@ def test_an_address_that_a_killed_server_left_is_not_given_out(tmp_path: Path) -
         try:
             assert holder.stdout is not None
             assert holder.stdout.readline() == "open\n"
-            second = subprocess.run(
-                [PETRA, "serve", "--port", "0", "--home", str(home)],
-                capture_output=True, text=True, check=False,
-            )  # fmt: skip
+            second = forks.SERVER.run(tmp_path, "serve", "--port", "0", "--home", str(home))
         finally:
             holder.terminate()
     assert second.returncode == 1

@@ -10,6 +10,7 @@ when the process that started it has ended.
 
 from __future__ import annotations
 
+import asyncio
 import atexit
 import ctypes
 import fcntl
@@ -192,6 +193,7 @@ SERVER = Forked(
 )
 
 
+LSP = Forked("petra.cli", others=("petra.cli.lsp", "petra.cli.language_server"))
 MCP = Forked("petra.cli", others=("petra.cli.mcp", "petra.cli.agent_pipe", "mcp", *SERVER.others))
 STEM = Forked("support.stem", others=_WORKERS, path=str(Path(__file__).parents[1]))
 _PYTHON = (sys.executable, {k: v for k, v in os.environ.items() if k.startswith("PYTHON")})
@@ -202,8 +204,7 @@ def stem_started(environ: Mapping[str, str] | None = None) -> early_stem.Stem:
     """Fork a stem of workers instead of starting Python for it, unless another Python is asked for."""
     surroundings = dict(os.environ if environ is None else environ)
     python = {k: v for k, v in surroundings.items() if k.startswith("PYTHON")}
-    is_ours = (sys.executable, python) == _PYTHON
-    if not is_ours or (__name__ == "__main__" and threading.active_count() > 1):
+    if (sys.executable, python) != _PYTHON or (__name__ == "__main__" and _is_busy()):
         return stem_started_anew(environ)
     ours, theirs = socket.socketpair()
     with theirs:
@@ -214,6 +215,11 @@ def stem_started(environ: Mapping[str, str] | None = None) -> early_stem.Stem:
             env=surroundings, start_new_session=True, text=True,
         )  # fmt: skip
     return process, ours  # type: ignore[return-value] # nobody reads from it
+
+
+def _is_busy() -> bool:
+    """Tell whether there is more in this process than a fork takes along."""
+    return threading.active_count() > 1 or asyncio._get_running_loop() is not None
 
 
 def _all_of(end: int) -> str:
@@ -288,6 +294,7 @@ def become(connection: socket.socket) -> None:
     if order.get("alone"):
         os.setsid()
     _place(files, (_IN, _OUT, _ERR, *order.get("more", ())))
+    sys.stdout.reconfigure(line_buffering=os.isatty(_OUT))  # type: ignore[union-attr] # as at a start
     early_stem.started = stem_started
     while order.get("left") and os.getppid() == between:
         time.sleep(0.0005)  # who starts it is its parent in a moment
