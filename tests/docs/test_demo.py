@@ -29,7 +29,7 @@ def test_the_tour_ends_with_nothing_lost_and_nothing_twice_and_what_it_left_can_
             said += line
         assert "0 steps lost, 0 decided twice" in said
         assert "the hash chain holds" in said
-        with httpx2.Client(follow_redirects=True) as browser:
+        with httpx2.Client(follow_redirects=True, timeout=300) as browser:
             page = browser.get(line.removeprefix("Look at it: ").strip())
             assert page.status_code == 200
             seen = browser.get(

@@ -13,7 +13,7 @@ from pathlib import Path
 import httpx2
 import pytest
 from server.books import ADDS, WAITS, book
-from server.conftest import serve
+from server.conftest import get, serve
 from server.test_executions import started
 from support import forks
 
@@ -45,7 +45,7 @@ def test_it_drains_and_the_command_line_reaches_the_same_folder(tmp_path: Path) 
         second = forks.SERVER.run(tmp_path, "serve", "--port", "0", *home)
         assert second.returncode == 1
         assert served.url in second.stderr
-        assert httpx2.get(f"{served.url}/readyz").status_code == 200
+        assert get(f"{served.url}/readyz").status_code == 200
         assert served.end() == 0
 
 
@@ -117,14 +117,14 @@ def test_everything_lies_behind_a_prefix(tmp_path: Path) -> None:
     with serve(tmp_path / ".petra", "--prefix", "/flows/") as served:
         assert served.url.endswith("/flows")
         root = served.url.removesuffix("/flows")
-        assert httpx2.get(f"{served.url}/livez").status_code == 200
-        assert httpx2.get(f"{root}/livez").status_code == 404
+        assert get(f"{served.url}/livez").status_code == 200
+        assert get(f"{root}/livez").status_code == 404
         with served.client() as api:
             shown = api.post("/executions", json={"playbook": {"text": ADDS}})
             assert shown.status_code == 201
-            assert httpx2.get(f"{root}{shown.headers['location']}").status_code == 401
+            assert get(f"{root}{shown.headers['location']}").status_code == 401
             assert api.get(f"{root}{shown.headers['location']}").status_code == 200
-        with httpx2.Client(follow_redirects=True) as browser:
+        with httpx2.Client(follow_redirects=True, timeout=300) as browser:
             assert browser.get(served.said["login_url"]).status_code == 200
             assert browser.get(f"{served.url}/api/v1/me").status_code == 200
             (cookie,) = browser.cookies.jar
@@ -187,9 +187,9 @@ def test_what_one_server_revokes_is_over_at_another_one_too(
         made = api.post("/tokens", json={"user": "robot"}).json()
         headers = {"Authorization": f"Bearer {made['token']}"}
         there = f"{other.url}/api/v1/me"
-        assert httpx2.get(there, headers=headers).json()["name"] == "robot"
+        assert get(there, headers=headers).json()["name"] == "robot"
         assert api.delete(f"/tokens/{made['id']}").status_code == 204
-        assert httpx2.get(there, headers=headers).status_code == 401
+        assert get(there, headers=headers).status_code == 401
         with other.client() as second:
             acts = {entry["act"] for entry in second.get("/audit").json()["items"]}
             assert {"POST /users", "POST /tokens"} <= acts
