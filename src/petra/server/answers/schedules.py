@@ -49,6 +49,7 @@ class ScheduleItem(Shape, frozen=True):
     jitter_s: float
     workload: dict[str, Any]
     paused: bool
+    document: dict[str, Any]
     digest: str
     next: list[NominalTime]
     due: str | None
@@ -80,8 +81,9 @@ class AppliedSchedule(Shape, frozen=True):
 
 
 class TimesAhead(Shape, frozen=True):
-    """The next times of a schedule."""
+    """When a schedule is due, in words, and its next times."""
 
+    words: str
     next: list[NominalTime]
 
 

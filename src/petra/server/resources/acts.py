@@ -6,13 +6,14 @@ from typing import Annotated, Any
 
 import msgspec
 from litestar import Response, Router, patch, post
-from litestar.params import FromPath, HeaderParameter, JSONBody, QueryParameter
+from litestar.params import FromPath, JSONBody, QueryParameter
 
 from petra.desk.principal import May
 from petra.desk.trying import DryRun, tried
 from petra.engine.codec import from_row
 from petra.kernel import commands as c
 from petra.kernel import events as e
+from petra.server.conditions import IfMatch
 from petra.server.describing import tries
 from petra.server.needs import needs
 from petra.server.parameters import wait_of
@@ -27,7 +28,6 @@ LOOKED_BACK = 500
 """So many records before the answer the one of a signal is looked for; a batch holds fewer."""
 VERSION_DIGITS = 12
 """A version has fewer digits than that."""
-IfMatch = Annotated[str | None, HeaderParameter(name="If-Match", required=False)]
 
 
 Trial = Annotated[bool, QueryParameter(name="dry_run", required=False)]

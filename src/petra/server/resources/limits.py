@@ -17,11 +17,12 @@ from petra.server.answers.limits import (
     ResourceRemoved,
     WholeLine,
 )
+from petra.server.conditions import IfMatch, replaced_by
 from petra.server.describing import answers, takes
 from petra.server.needs import needs
 from petra.server.problems import ProblemError
 from petra.server.resources.authoring import PlaybookSource, text_of
-from petra.server.resources.schedules import AnyHttpRequest, IfMatch
+from petra.server.resources.schedules import AnyHttpRequest
 from petra.server.service import Here, TheService
 from petra.store.rows import LineName
 
@@ -69,7 +70,7 @@ async def replaced(
     if resource.name != name:
         words = f"the text says it is '{resource.name}', the address '{name}'"
         raise ProblemError("invalid-input", words)
-    seen = if_match.strip().strip('"') if if_match is not None else None
+    seen = replaced_by(if_match)
     made = await Resources(service.engine).apply(here, resource, replaces=seen)
     status = 200 if made["unchanged"] else 201
     return Response(made, status_code=status, headers={"ETag": f'"{made["digest"]}"'})

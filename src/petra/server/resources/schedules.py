@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import msgspec
 from litestar import Request, Response, Router, delete, get, post, put
-from litestar.params import FromPath, FromQuery, HeaderParameter, JSONBody
+from litestar.params import FromPath, FromQuery, JSONBody
 
 from petra.desk.principal import May
 from petra.desk.schedules import Schedules
@@ -23,6 +23,7 @@ from petra.server.answers.schedules import (
     ScheduleSteered,
     TimesAhead,
 )
+from petra.server.conditions import IfMatch, IfNoneMatch, replaced_by
 from petra.server.describing import answers, takes
 from petra.server.needs import needs
 from petra.server.problems import ProblemError
@@ -30,7 +31,6 @@ from petra.server.resources.authoring import PlaybookSource, text_of
 from petra.server.resources.executions import Key, command_id
 from petra.server.service import Here, TheService, Who
 
-IfMatch = Annotated[str | None, HeaderParameter(name="If-Match", required=False)]
 AnyHttpRequest = Request[Any, Any, Any]
 
 
@@ -82,13 +82,17 @@ async def replaced(
     request: AnyHttpRequest,
     name: FromPath[str],
     if_match: IfMatch = None,
+    if_none_match: IfNoneMatch = None,
 ) -> Response[dict[str, Any]]:
-    """Apply a schedule under its name: 201 for a new text, 200 where nothing changed; it is kept from then on."""
+    """Apply a schedule under its name: 201 for a new text, 200 where nothing changed; it is kept from then on.
+
+    With ``If-Match`` only if that is the text it replaces, with ``If-None-Match: *`` only if there is no such schedule.
+    """
     schedule = _read(await text_of(request), name)
     if schedule.name != name:
         words = f"the text says it is '{schedule.name}', the address '{name}'"
         raise ProblemError("invalid-input", words)
-    seen = if_match.strip().strip('"') if if_match is not None else None
+    seen = replaced_by(if_match, if_none_match)
     made = await Schedules(service.engine).apply(here, schedule, replaces=seen)
     status = 200 if made["unchanged"] else 201
     return Response(made, status_code=status, headers={"ETag": f'"{made["digest"]}"'})
@@ -102,7 +106,7 @@ async def removed(service: TheService, here: Here, name: FromPath[str]) -> dict[
 
 @post("/schedules/preview", status_code=200, opt=needs(May.SEE) | answers(TimesAhead))
 async def preview(service: TheService, here: Here, data: JSONBody[Previewed]) -> dict[str, Any]:
-    """Return the next times of a schedule, given by its text or its name; with notes where clocks change."""
+    """Return when a schedule is due, given by its text or its name: in words, and the next times, with notes where clocks change."""
     if data.text:
         schedule = _read(data.text, "the schedule")
         return previewed(schedule, service.clock.now(), data.since, data.number)

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import msgspec
 from litestar import Request, Response, Router, delete, get, post, put
-from litestar.params import FromPath, FromQuery, HeaderParameter, JSONBody
+from litestar.params import FromPath, FromQuery, JSONBody
 
 from petra.desk.principal import May
 from petra.desk.triggers import DeskTriggers
@@ -23,6 +23,7 @@ from petra.server.answers.triggers import (
     TriggerSteered,
     TriggerVerdict,
 )
+from petra.server.conditions import IfMatch, replaced_by
 from petra.server.describing import answers, takes
 from petra.server.needs import needs
 from petra.server.parameters import bounded
@@ -31,7 +32,6 @@ from petra.server.resources.authoring import PlaybookSource, text_of
 from petra.server.resources.schedules import PauseReason
 from petra.server.service import Here, TheService
 
-IfMatch = Annotated[str | None, HeaderParameter(name="If-Match", required=False)]
 AnyHttpRequest = Request[Any, Any, Any]
 LETTERS_MAX = 500
 
@@ -84,7 +84,7 @@ async def replaced(
     if trigger.name != name:
         words = f"the text says it is '{trigger.name}', the address '{name}'"
         raise ProblemError("invalid-input", words)
-    seen = if_match.strip().strip('"') if if_match is not None else None
+    seen = replaced_by(if_match)
     made = await DeskTriggers(service.engine).apply(here, trigger, replaces=seen)
     status = 200 if made["unchanged"] else 201
     return Response(made, status_code=status, headers={"ETag": f'"{made["digest"]}"'})
