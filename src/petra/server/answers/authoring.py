@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from petra.server.answers.documents import AppliedDocument
+from petra.server.answers.documents import DocumentApplied
 from petra.server.shapes import PlaybookItem, Shape
 from petra.story.frames import Frames
 
@@ -239,7 +239,7 @@ class PlaybookWithText(PlaybookItem, frozen=True):
     input_schema: dict[str, Any] | None
 
 
-class AppliedPlaybook(AppliedDocument, frozen=True):
+class AppliedPlaybook(DocumentApplied, frozen=True):
     """What became of a playbook that was applied."""
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from petra.server.shapes import Shape
 
 
-class AppliedDocument(Shape, frozen=True):
+class DocumentApplied(Shape, frozen=True):
     """What became of a document that was applied."""
 
     kind: str
@@ -15,14 +15,14 @@ class AppliedDocument(Shape, frozen=True):
     unchanged: bool
 
 
-class SteeredDocument(Shape, frozen=True):
+class DocumentSteered(Shape, frozen=True):
     """What was done with a document."""
 
     name: str
     done: str
 
 
-class RemovedDocument(Shape, frozen=True):
+class DocumentRemoved(Shape, frozen=True):
     """Which document is there no more."""
 
     removed: str

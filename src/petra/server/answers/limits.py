@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from petra.server.answers.documents import AppliedDocument, RemovedDocument
+from petra.server.answers.documents import DocumentApplied, DocumentRemoved
 from petra.server.shapes import Shape
 
 
@@ -64,11 +64,11 @@ class ResourceLines(LimitedResource, frozen=True):
     lines: list[WholeLine]
 
 
-class AppliedResource(AppliedDocument, frozen=True):
+class AppliedResource(DocumentApplied, frozen=True):
     """What became of a resource that was applied."""
 
 
-class ResourceRemoved(RemovedDocument, frozen=True):
+class ResourceRemoved(DocumentRemoved, frozen=True):
     """Which resource is known no more."""
 
 

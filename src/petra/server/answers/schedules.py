@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from petra.server.answers.documents import AppliedDocument, RemovedDocument, SteeredDocument
+from petra.server.answers.documents import DocumentApplied, DocumentRemoved, DocumentSteered
 from petra.server.shapes import Shape
 
 
@@ -71,7 +71,7 @@ class SchedulePage(Shape, frozen=True):
     next: str | None = None
 
 
-class AppliedSchedule(AppliedDocument, frozen=True):
+class AppliedSchedule(DocumentApplied, frozen=True):
     """What became of a schedule that was applied."""
 
 
@@ -82,7 +82,7 @@ class TimesAhead(Shape, frozen=True):
     next: list[NominalTime]
 
 
-class ScheduleSteered(SteeredDocument, frozen=True):
+class ScheduleSteered(DocumentSteered, frozen=True):
     """What was done with a schedule."""
 
 
@@ -92,7 +92,7 @@ class ScheduleRun(Shape, frozen=True):
     execution: str
 
 
-class ScheduleRemoved(RemovedDocument, frozen=True):
+class ScheduleRemoved(DocumentRemoved, frozen=True):
     """Which schedule is kept no more."""
 
 

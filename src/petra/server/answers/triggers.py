@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from petra.server.answers.documents import AppliedDocument, RemovedDocument, SteeredDocument
+from petra.server.answers.documents import DocumentApplied, DocumentRemoved, DocumentSteered
 from petra.server.shapes import Shape
 
 
@@ -45,7 +45,7 @@ class TriggerPage(Shape, frozen=True):
     next: str | None = None
 
 
-class AppliedTrigger(AppliedDocument, frozen=True):
+class AppliedTrigger(DocumentApplied, frozen=True):
     """What became of a trigger that was applied."""
 
 
@@ -57,11 +57,11 @@ class TriggerExplained(Shape, frozen=True):
     why: list[str]
 
 
-class TriggerSteered(SteeredDocument, frozen=True):
+class TriggerSteered(DocumentSteered, frozen=True):
     """What was done with a trigger."""
 
 
-class TriggerRemoved(RemovedDocument, frozen=True):
+class TriggerRemoved(DocumentRemoved, frozen=True):
     """Which trigger takes no more events."""
 
 
