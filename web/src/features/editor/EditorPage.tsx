@@ -171,6 +171,7 @@ function Editor({ path, base: first }: { path: string; base: Base }) {
       <Problems found={problems} onLine={setLine} onFix={(fix) => setText(mended(text, fix))} />
       <div className={css.line}>
         <Copyable text={asCli(['apply', `${path}.yaml`])} label="the command" />
+        <span className="muted">In a text, Tab indents; Esc and then Tab leaves it.</span>
       </div>
     </>
   );
