@@ -1,9 +1,8 @@
 import { execFileSync } from 'node:child_process';
 import { dirname, join } from 'node:path';
 import { APPROVAL, GATED } from './books';
-import { expect, isAccessible, letIn, Served, test } from './serving';
+import { expect, isAccessible, letIn, PETRA, Served, test } from './serving';
 
-const PETRA = process.env.PETRA || join(import.meta.dirname, '../../../.venv/bin/petra');
 const PYTHON = join(dirname(PETRA), 'python');
 
 test('10 a gate is explained with its operands, ctx is changed from there, and it runs', async ({

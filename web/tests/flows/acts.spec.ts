@@ -1,7 +1,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
 import { join } from 'node:path';
-import { APPROVAL, FAILING, TYPED } from './books';
+import { APPROVAL, FAILING, TRIGGER, TYPED } from './books';
 import { example, expect, isAccessible, letIn, Served, test } from './serving';
 
 const SPREADING = `apiVersion: petra/v1
@@ -80,14 +80,6 @@ test.describe('acts', () => {
     expect(await saved.failure()).toBeNull();
   });
 });
-
-const TRIGGER = `apiVersion: petra/v1
-kind: Trigger
-metadata: {name: orders}
-playbook: typed
-webhook: {path: orders, verify: none}
-workload: {amount: "{{ event.body.amount }}", who: "ada"}
-`;
 
 test('an event that could start nothing is a dead letter, said why, and tried again', async ({
   inside: page,

@@ -1,9 +1,6 @@
 import { execFileSync } from 'node:child_process';
-import { join } from 'node:path';
 import { APPROVAL, FAILING } from './books';
-import { example, expect, isAccessible, letIn, Served, test } from './serving';
-
-const PETRA = process.env.PETRA || join(import.meta.dirname, '../../../.venv/bin/petra');
+import { example, expect, isAccessible, letIn, PETRA, Served, test } from './serving';
 
 test('5 a failed run opens on its failure; what was thrown is text', async ({ inside: page, served }) => {
   const id = await served.run(FAILING);

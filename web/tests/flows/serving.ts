@@ -9,7 +9,7 @@ import { type Browser, test as base, expect, type Page } from '@playwright/test'
 import { AxeBuilder } from './axe';
 
 const ROOT = join(import.meta.dirname, '../../..');
-const PETRA = process.env.PETRA || join(ROOT, '.venv/bin/petra');
+export const PETRA = process.env.PETRA || join(ROOT, '.venv/bin/petra');
 
 interface Said {
   url: string;
