@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import { APPROVAL, FAILING } from './books';
-import { example, expect, isAccessible, letIn, PETRA, Served, test } from './serving';
+import { example, expect, isAccessible, PETRA, test } from './serving';
 
 test('5 a failed run opens on its failure; what was thrown is text', async ({ inside: page, served }) => {
   const id = await served.run(FAILING);
@@ -183,40 +183,6 @@ test('15 pause, resume, cancel', async ({ inside: page, served }) => {
   await dialog.getByRole('button', { name: 'Cancel' }).click();
   await expect(state).toContainText('aborted');
   await expect(page.getByRole('button', { name: 'Pause…' })).toHaveAttribute('aria-disabled', 'true');
-});
-
-test('16 the server is killed and comes back: it is said, then caught up, and nothing is there twice', async ({
-  page,
-}) => {
-  const served = new Served();
-  try {
-    await served.start();
-    const id = await served.run(APPROVAL);
-    await letIn(page, served);
-    await page.goto(`${served.said.url}/e/${id}?level=all`);
-    const line = page.getByTestId('connection');
-    await expect(line).toContainText('connected');
-    await expect(page).toHaveURL(/sel=/);
-    await page.keyboard.press('Escape');
-    await expect(page).not.toHaveURL(/sel=/);
-    await served.end('SIGKILL');
-    await expect(line).toContainText('offline');
-    await expect(page.locator('h1 + span')).toContainText('waiting');
-    await expect(page.getByRole('button', { name: 'Pause…' })).toHaveAttribute('aria-disabled', 'true');
-    await served.start();
-    await expect(line).toContainText('connected');
-    await served.call('POST', `/executions/${id}/signals/go`, {});
-    await expect(page.locator('h1 + span')).toContainText('done');
-    const total = Number(await page.getByRole('slider', { name: 'Record' }).getAttribute('aria-valuemax'));
-    const told = await served.call<{ version: number }>('GET', `/executions/${id}`);
-    expect(total).toBe(told.version);
-    await expect(page.getByRole('grid', { name: 'Records' })).toHaveAttribute(
-      'aria-rowcount',
-      String(total + 1),
-    );
-  } finally {
-    await served.close();
-  }
 });
 
 test('where a stream cannot be held the page asks instead, and says so', async ({ inside: page, served }) => {
