@@ -126,47 +126,43 @@ function prepared({ controls, composites }: { controls: string; composites: stri
 /** What no scrolling brings into sight: it is cut off by something that does not scroll. */
 export async function cutOff(page: Page): Promise<string[]> {
   return page.evaluate((controls) => {
-    const wrong: string[] = [];
-    const root = document.scrollingElement!;
-    if (root.scrollWidth > innerWidth) wrong.push(`the page is ${root.scrollWidth} wide`);
-    const scrolls = (value: string) => value === 'auto' || value === 'scroll';
+    const axes = [
+      { name: 'across', from: 'left', to: 'right', overflow: 'overflowX' },
+      { name: 'at its height', from: 'top', to: 'bottom', overflow: 'overflowY' },
+    ] as const;
     const near = 2;
-    for (const one of document.querySelectorAll(`${controls}, h1, h2, h3, p, dt, dd, th, td, label, pre`)) {
-      if (!one.checkVisibility({ visibilityProperty: true, opacityProperty: true })) continue;
-      if (one.closest('a[href="#page"], .react-flow, .hidden, [role=gridcell], .cm-editor')) continue;
+    const told = (one: Element) => {
+      const text = one.getAttribute('aria-label') || one.textContent?.trim() || '';
+      return `${one.tagName.toLowerCase()}.${one.className.toString().slice(0, 40)} '${text.slice(0, 40)}'`;
+    };
+    /** What cuts it off; nothing, where something around it scrolls first. */
+    const cutBy = (one: Element, axis: (typeof axes)[number]) => {
       const box = one.getBoundingClientRect();
-      if (box.width < 3 || box.height < 3) continue;
-      let [x, y] = [true, true]; // whether nothing has scrolled in that direction yet
       for (let around = one.parentElement; around; around = around.parentElement) {
         const style = getComputedStyle(around);
-        if (style.position === 'fixed') break;
-        const frame =
-          around === document.body
-            ? new DOMRect(0, 0, innerWidth, innerHeight)
-            : around.getBoundingClientRect();
-        const clips = style.overflowX !== 'visible' || around === document.body;
-        if (
-          clips &&
-          x &&
-          !scrolls(style.overflowX) &&
-          (box.right > frame.right + near || box.left < frame.left - near)
-        )
-          wrong.push(`cut off across: ${told(one)} by ${told(around)}`);
-        if (
-          clips &&
-          y &&
-          !scrolls(style.overflowY) &&
-          (box.bottom > frame.bottom + near || box.top < frame.top - near)
-        )
-          wrong.push(`cut off at its height: ${told(one)} by ${told(around)}`);
-        if (clips && (scrolls(style.overflowX) || wrong.length > 20)) x = false;
-        if (clips && scrolls(style.overflowY)) y = false;
+        const isBody = around === document.body;
+        if (style.position === 'fixed' || /auto|scroll/.test(style[axis.overflow])) return null;
+        if (style[axis.overflow] === 'visible' && !isBody) continue;
+        const frame = isBody ? new DOMRect(0, 0, innerWidth, innerHeight) : around.getBoundingClientRect();
+        if (box[axis.from] < frame[axis.from] - near || box[axis.to] > frame[axis.to] + near) return around;
       }
-    }
-    function told(one: Element): string {
-      return `${one.tagName.toLowerCase()}.${one.className.toString().slice(0, 40)} '${(one.getAttribute('aria-label') || one.textContent || '').trim().slice(0, 40)}'`;
-    }
-    return wrong.slice(0, 12);
+      return null;
+    };
+    const shown = [...document.querySelectorAll(`${controls}, h1, h2, h3, p, dt, dd, label, pre`)].filter(
+      (one) =>
+        one.checkVisibility({ visibilityProperty: true, opacityProperty: true }) &&
+        one.getBoundingClientRect().width > near &&
+        // the way past the header, what is panned, what is cut with its whole text in a title
+        !one.closest('a[href="#page"], .react-flow, .hidden, [role=gridcell], .cm-editor'),
+    );
+    const wide = document.scrollingElement?.scrollWidth ?? 0;
+    const cut = shown.flatMap((one) =>
+      axes.flatMap((axis) => {
+        const by = cutBy(one, axis);
+        return by ? [`cut off ${axis.name}: ${told(one)} by ${told(by)}`] : [];
+      }),
+    );
+    return [...(wide > innerWidth ? [`the page is ${wide} wide`] : []), ...cut].slice(0, 12);
   }, CONTROLS);
 }
 
