@@ -481,7 +481,7 @@ export interface paths {
          * Frames
          * @description Return what every record moved, in columns: of the records behind ``after`` up to ``until``, at most 50,000 of them.
          *
-         *     With ``bins`` more records are put together into so many cache.
+         *     With ``bins`` more records are put together into so many.
          */
         get: operations["ApiV1ExecutionsFramesFrames"];
         put?: never;
@@ -5591,7 +5591,7 @@ export interface operations {
         requestBody: {
             content: {
                 "application/json": components["schemas"]["PlaybookSource"];
-                "application/yaml": string;
+                "application/yaml": unknown;
             };
         };
         responses: {
@@ -5754,7 +5754,7 @@ export interface operations {
                 since?: string | null;
                 until?: string | null;
                 ended_before?: string | null;
-                sort?: string;
+                sort?: "started" | "-started";
                 limit?: number;
                 cursor?: string | null;
             };
@@ -6109,7 +6109,7 @@ export interface operations {
             };
             cookie?: never;
         };
-        requestBody: {
+        requestBody?: {
             content: {
                 "application/json": components["schemas"]["Reason"] | null;
             };
@@ -6793,7 +6793,7 @@ export interface operations {
             };
             cookie?: never;
         };
-        requestBody: {
+        requestBody?: {
             content: {
                 "application/json": components["schemas"]["Reason"] | null;
             };
@@ -7178,7 +7178,7 @@ export interface operations {
             };
             cookie?: never;
         };
-        requestBody: {
+        requestBody?: {
             content: {
                 "application/json": components["schemas"]["SignalBody"] | null;
             };
@@ -7270,7 +7270,7 @@ export interface operations {
             };
             cookie?: never;
         };
-        requestBody: {
+        requestBody?: {
             content: {
                 "application/json": components["schemas"]["Reason"] | null;
             };
@@ -7594,7 +7594,7 @@ export interface operations {
         requestBody: {
             content: {
                 "application/json": components["schemas"]["PlaybookSource"];
-                "application/yaml": string;
+                "application/yaml": unknown;
             };
         };
         responses: {
@@ -7754,7 +7754,7 @@ export interface operations {
         requestBody: {
             content: {
                 "application/json": components["schemas"]["PlaybookSource"];
-                "application/yaml": string;
+                "application/yaml": unknown;
             };
         };
         responses: {
@@ -8348,7 +8348,7 @@ export interface operations {
         requestBody: {
             content: {
                 "application/json": components["schemas"]["PlaybookSource"];
-                "application/yaml": string;
+                "application/yaml": unknown;
             };
         };
         responses: {
@@ -8446,7 +8446,7 @@ export interface operations {
         requestBody: {
             content: {
                 "application/json": components["schemas"]["PlaybookSource"];
-                "application/yaml": string;
+                "application/yaml": unknown;
             };
         };
         responses: {
@@ -8889,7 +8889,7 @@ export interface operations {
         requestBody: {
             content: {
                 "application/json": components["schemas"]["PlaybookSource"];
-                "application/yaml": string;
+                "application/yaml": unknown;
             };
         };
         responses: {
@@ -9022,7 +9022,7 @@ export interface operations {
             };
             cookie?: never;
         };
-        requestBody: {
+        requestBody?: {
             content: {
                 "application/json": components["schemas"]["PauseReason"] | null;
             };
@@ -9598,7 +9598,7 @@ export interface operations {
         requestBody: {
             content: {
                 "application/json": components["schemas"]["Simulated"];
-                "application/yaml": string;
+                "application/yaml": unknown;
             };
         };
         responses: {
@@ -9722,7 +9722,7 @@ export interface operations {
         requestBody: {
             content: {
                 "application/json": components["schemas"]["Tests"];
-                "application/yaml": string;
+                "application/yaml": unknown;
             };
         };
         responses: {
@@ -9953,7 +9953,7 @@ export interface operations {
         requestBody: {
             content: {
                 "application/json": components["schemas"]["PlaybookSource"];
-                "application/yaml": string;
+                "application/yaml": unknown;
             };
         };
         responses: {
@@ -10122,7 +10122,7 @@ export interface operations {
             };
             cookie?: never;
         };
-        requestBody: {
+        requestBody?: {
             content: {
                 "application/json": components["schemas"]["PauseReason"] | null;
             };
@@ -10165,7 +10165,7 @@ export interface operations {
             };
             cookie?: never;
         };
-        requestBody: {
+        requestBody?: {
             content: {
                 "application/json": components["schemas"]["Letters"] | null;
             };
@@ -10702,7 +10702,7 @@ export interface operations {
             };
             cookie?: never;
         };
-        requestBody: {
+        requestBody?: {
             content: {
                 "application/json": components["schemas"]["ActBody"] | null;
             };

@@ -25,7 +25,7 @@ from petra.server.answers.triggers import (
 )
 from petra.server.describing import answers, takes
 from petra.server.needs import needs
-from petra.server.parameters import bounded
+from petra.server.parameters import Limit, bounded
 from petra.server.problems import ProblemError
 from petra.server.resources.authoring import PlaybookSource, text_of
 from petra.server.resources.schedules import PauseReason
@@ -125,7 +125,7 @@ async def dead(
     service: TheService,
     here: Here,
     name: FromPath[str],
-    limit: FromQuery[int] = 100,
+    limit: Limit = 100,
     cursor: FromQuery[str | None] = None,
 ) -> dict[str, Any]:
     """List the dead letters of a trigger, the latest first: events that could start nothing, and why."""
