@@ -308,7 +308,7 @@ class Engine:
             start = msgspec.structs.replace(start, labels={**start.labels, TRACE: trace})
         return await self._ask(
             execution, lambda now: msgspec.structs.replace(start, now=now), command=command,
-            request=request_hash(asked), program=program,
+            request=asked, program=program,
         )  # fmt: skip
 
     async def fork(  # noqa: PLR0913 - what a fork is made of
@@ -326,7 +326,7 @@ class Engine:
 
         ``program`` is the definition at the end of that past, ``target`` the one to go on with, if it is another.
         """
-        asked = request_hash(["fork", origin, request])
+        asked = ["fork", origin, request]
         return await self._ask(
             execution,
             _admitted(make),
@@ -340,7 +340,7 @@ class Engine:
         self, execution: str, make: Make, target: Program, *, command: str = "", request: Any = None
     ) -> Answered:
         """Move an execution to another definition; ``make`` gives the ``Migrate`` (S23)."""
-        asked = request_hash(["migrate", target.digest, request])
+        asked = ["migrate", target.digest, request]
         return await self._ask(execution, make, command=command, request=asked, target=target)
 
     async def ask(
@@ -352,9 +352,7 @@ class Engine:
             InputError: there is something in it that cannot be taken in.
             StoppedError: the engine closes, or has stopped.
         """
-        return await self._ask(
-            execution, _admitted(make), command=command, request=request_hash(request)
-        )
+        return await self._ask(execution, _admitted(make), command=command, request=request)
 
     async def keep(
         self, execution: str, name: str, keeps: Keeps, *, asked: c.Asked, namespace: str
@@ -365,7 +363,7 @@ class Engine:
         )  # fmt: skip
         return await self._ask(
             execution, lambda now: msgspec.structs.replace(start, now=now), command="",
-            request=request_hash(["keep", keeps.digest]), program=self.cache.compiled(keeper()),
+            request=["keep", keeps.digest], program=self.cache.compiled(keeper()),
         )  # fmt: skip
 
     async def steer(
@@ -376,7 +374,7 @@ class Engine:
             execution,
             lambda now: msgspec.structs.replace(steer, now=now),
             command=command,
-            request=request_hash(request),
+            request=request,
         )
 
     async def _ask(  # noqa: PLR0913 - what a request is made of
@@ -385,19 +383,21 @@ class Engine:
         make: Make,
         *,
         command: str,
-        request: bytes,
+        request: Any,
         program: Program | None = None,
         target: Program | None = None,
     ) -> Answered:
         self.check()
         admit.execution_id(execution)
         admit.command_id(command)
+        # who gives no id asks once: nobody will hold another question against it
+        asked = request_hash(request) if command else b""
         await self._awaited.alone(command)
         self.check()
         answer = self._awaited.add(command or make)
         try:
             known = await self.store.answer(command) if command else None
-            answered = known_answer(known, request) if known is not None else None
+            answered = known_answer(known, asked) if known is not None else None
             if answered is None and program is not None and self.shards.owns(execution):
                 why = await self._conditions.unmet(target or program, make(0.0))
                 answered = Answered(execution, why) if why else None
@@ -410,7 +410,7 @@ class Engine:
             answer.cancel()
             return answered
         self.scope.add(execution)
-        submission = Submission(execution, make, answer, command, request, program, target)
+        submission = Submission(execution, make, answer, command, asked, program, target)
         self._inbox.push(submission)
         return await _noted(submission, answer)
 
