@@ -1,4 +1,4 @@
-"""Conditions of a change: what its author saw, by the ``ETag`` of that, or that nothing is there yet."""
+"""Conditions of a change: what its author saw, by the ``ETag`` that it came with, or that nothing is there yet."""
 
 from __future__ import annotations
 
@@ -24,6 +24,11 @@ def replaced_by(if_match: str | None, if_none_match: str | None = None) -> str |
         words = "send 'If-None-Match: *' for what is not there yet, or 'If-Match' for what is"
         raise ProblemError("bad-request", words)
     return ""
+
+
+def entity_tag(version: object) -> dict[str, str]:
+    """Return the header by which what is answered can be named in a condition."""
+    return {"ETag": f'"{version}"'}
 
 
 def _bare(tag: str) -> str:

@@ -6,7 +6,8 @@ import { APPROVAL, ASKING, CALLED, CALLING, FAILING, GATED, LOOP, SCHEDULE } fro
 import { example, expect, letIn, Served, test } from '../flows/serving';
 
 const OUT = process.env.PETRA_PICTURES || join(import.meta.dirname, '../../.cache/pictures');
-const FREIGHT = readFileSync(join(import.meta.dirname, 'freight.yaml'), 'utf8');
+const TOUR = join(import.meta.dirname, '../../src/features/executions/tour.yaml');
+const FREIGHT = readFileSync(TOUR, 'utf8');
 const WIDTHS = [1440, 1024, 390];
 const THEMES = ['dark', 'light'] as const;
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from petra.server.answers.documents import DocumentApplied, DocumentRemoved, DocumentSteered
 from petra.server.shapes import Shape
 
 
@@ -70,14 +71,8 @@ class SchedulePage(Shape, frozen=True):
     next: str | None = None
 
 
-class AppliedSchedule(Shape, frozen=True):
+class AppliedSchedule(DocumentApplied, frozen=True):
     """What became of a schedule that was applied."""
-
-    kind: str
-    path: str
-    version: str
-    digest: str
-    unchanged: bool
 
 
 class TimesAhead(Shape, frozen=True):
@@ -87,11 +82,8 @@ class TimesAhead(Shape, frozen=True):
     next: list[NominalTime]
 
 
-class ScheduleSteered(Shape, frozen=True):
+class ScheduleSteered(DocumentSteered, frozen=True):
     """What was done with a schedule."""
-
-    name: str
-    done: str
 
 
 class ScheduleRun(Shape, frozen=True):
@@ -100,10 +92,8 @@ class ScheduleRun(Shape, frozen=True):
     execution: str
 
 
-class ScheduleRemoved(Shape, frozen=True):
+class ScheduleRemoved(DocumentRemoved, frozen=True):
     """Which schedule is kept no more."""
-
-    removed: str
 
 
 class BackfillCount(Shape, frozen=True):

@@ -13,7 +13,7 @@ from petra.desk.trying import DryRun, tried
 from petra.engine.codec import from_row
 from petra.kernel import commands as c
 from petra.kernel import events as e
-from petra.server.conditions import IfMatch
+from petra.server.conditions import IfMatch, entity_tag
 from petra.server.describing import tries
 from petra.server.needs import needs
 from petra.server.parameters import wait_of
@@ -220,7 +220,7 @@ async def patch_ctx(
     """Change values of ctx; with ``If-Match``, only if nothing happened since that version."""
     command = c.PatchCtx(now=0.0, values=data.values, reason=data.reason, at=_version(if_match))
     shown = await _asked(service, who, execution, command, key, None, dry_run=dry_run)
-    headers = {"ETag": f'"{shown.version}"'} if isinstance(shown, Execution) else {}
+    headers = entity_tag(shown.version) if isinstance(shown, Execution) else {}
     return Response(shown, headers=headers)
 
 

@@ -5,24 +5,28 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
-from litestar import Request, Response, Router, delete, get, post, put
+from litestar import Response, Router, delete, get, post, put
 from litestar.params import FromPath, FromQuery
 
 from petra.desk.principal import May
 from petra.playbook import Playbook
 from petra.server.answers.authoring import AppliedPlaybook, PlaybookWithText
-from petra.server.conditions import IfMatch, IfNoneMatch, replaced_by
+from petra.server.conditions import IfMatch, IfNoneMatch, entity_tag, replaced_by
 from petra.server.describing import answers, takes
+from petra.server.documents import (
+    PlaybookSource,
+    applied_document,
+    refuse_misnamed,
+    takes_document,
+    text_of,
+)
 from petra.server.needs import needs
 from petra.server.parameters import bounded
 from petra.server.problems import ProblemError
-from petra.server.resources.authoring import PlaybookSource, text_of
 from petra.server.resources.definitions import heat_of, versions_of, with_text
-from petra.server.service import Here, TheService
+from petra.server.service import AnyHttpRequest, Here, TheService
 from petra.server.shapes import Page, PlaybookItem, playbook_item
 from petra.store.trail import noted
-
-AnyHttpRequest = Request[Any, Any, Any]
 
 
 @get("/playbooks", opt=needs(May.SEE))
@@ -56,14 +60,10 @@ async def one(
     if row is None:
         raise ProblemError("not-found", f"no playbook '{name}' was applied")
     shown = {**await with_text(service, row), "text": row.written.decode()}
-    return Response(shown, headers={"ETag": f'"{row.digest}"'})
+    return Response(shown, headers=entity_tag(row.digest))
 
 
-@put(
-    "/playbooks/{path:path}",
-    status_code=200,
-    opt=needs(May.APPLY) | answers(AppliedPlaybook, 201) | takes(PlaybookSource, yaml=True),
-)
+@put("/playbooks/{path:path}", status_code=200, opt=takes_document(AppliedPlaybook, May.APPLY))
 async def replaced(
     service: TheService,
     here: Here,
@@ -82,9 +82,7 @@ async def replaced(
     name = path.lstrip("/")
     text = await text_of(request)
     playbook = await service.texts.read(text, name)
-    own = playbook.metadata.path or playbook.metadata.name
-    if own != name:
-        raise ProblemError("invalid-input", f"the text says it is '{own}', the address '{name}'")
+    refuse_misnamed(playbook.metadata.path or playbook.metadata.name, name)
     seen = replaced_by(if_match, if_none_match)
     return await _applied(service, here, playbook, text, seen, allow_unsound=allow_unsound)
 
@@ -134,8 +132,7 @@ async def _applied(
     (made,) = await service.desk.apply(
         here, [playbook], texts=[text], allow_unsound=allow_unsound, replaces=seen
     )
-    status = 200 if made["unchanged"] else 201
-    return Response(made, status_code=status, headers={"ETag": f'"{made["digest"]}"'})
+    return applied_document(made)
 
 
 def router(base: str) -> Router:
