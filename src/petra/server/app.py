@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from litestar import Litestar, Request
+from litestar import Litestar
 from litestar.datastructures import State
 from litestar.di import Provide
 from litestar.exceptions import HTTPException
@@ -55,10 +53,9 @@ from petra.server.resources import (
     writes,
 )
 from petra.server.resources.filters import which
-from petra.server.service import Service
+from petra.server.service import AnyHttpRequest, Service
 from petra.server.strict_bodies import StrictRequest
 
-AnyHttpRequest = Request[Any, Any, Any]
 _RESOURCES = (
     authoring,
     workbench,

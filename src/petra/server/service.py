@@ -5,7 +5,9 @@ from __future__ import annotations
 import asyncio
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
+from litestar import Request
 from litestar.di import NamedDependency
 
 from petra.accounts import Audit, Register
@@ -93,6 +95,7 @@ class Service:
         return f"{self.prefix}{API}"
 
 
+AnyHttpRequest = Request[Any, Any, Any]
 TheService = NamedDependency[Service]
 Who = NamedDependency[Principal]
 Here = NamedDependency[Principal]

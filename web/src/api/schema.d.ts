@@ -1307,7 +1307,7 @@ export interface paths {
          * @description Apply a playbook under its path: 201 for a new version, 200 where nothing changed but comments and order.
          *
          *     One whose net is sure to get stuck or to pile up is refused, unless ``allow_unsound``; with ``If-Match`` it is applied
-         *     only if that is the version it replaces.
+         *     only if that is the version it replaces, with ``If-None-Match: *`` only if there is none under that path.
          */
         put: operations["ApiV1PlaybooksPathReplaced"];
         post?: never;
@@ -1472,7 +1472,7 @@ export interface paths {
         put?: never;
         /**
          * Preview
-         * @description Return the next times of a schedule, given by its text or its name; with notes where clocks change.
+         * @description Return when a schedule is due, given by its text or its name: in words, and the next times, with notes where clocks change.
          */
         post: operations["ApiV1SchedulesPreviewPreview"];
         delete?: never;
@@ -1496,6 +1496,8 @@ export interface paths {
         /**
          * Replaced
          * @description Apply a schedule under its name: 201 for a new text, 200 where nothing changed; it is kept from then on.
+         *
+         *     With ``If-Match`` only if that is the text it replaces, with ``If-None-Match: *`` only if there is no such schedule.
          */
         put: operations["ApiV1SchedulesNameReplaced"];
         post?: never;
@@ -4544,6 +4546,7 @@ export interface components {
             catch_up_s: number;
             cron: string | null;
             digest: string;
+            document: Record<string, never>;
             due: string | null;
             every_s: number | null;
             execution: string;
@@ -4952,10 +4955,11 @@ export interface components {
         };
         /**
          * TimesAhead
-         * @description The next times of a schedule.
+         * @description When a schedule is due, in words, and its next times.
          */
         TimesAhead: {
             next: components["schemas"]["NominalTime"][];
+            words: string;
         };
         /**
          * TokenItem
@@ -8437,6 +8441,7 @@ export interface operations {
             };
             header?: {
                 "If-Match"?: string | null;
+                "If-None-Match"?: string | null;
             };
             path: {
                 path: string;
@@ -8880,6 +8885,7 @@ export interface operations {
             };
             header?: {
                 "If-Match"?: string | null;
+                "If-None-Match"?: string | null;
             };
             path: {
                 name: string;

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import msgspec
-from litestar import Request, Response, Router, delete, get, patch, post
+from litestar import Response, Router, delete, get, patch, post
 from litestar.params import FromPath, FromQuery, JSONBody
 
 from petra.accounts import Session, User
@@ -18,10 +18,9 @@ from petra.server.describing import answers
 from petra.server.needs import KNOWN, Where, needs
 from petra.server.parameters import Limit, MaybeNumber, bounded
 from petra.server.problems import ProblemError
-from petra.server.service import Here, TheService, Who
+from petra.server.service import AnyHttpRequest, Here, TheService, Who
 from petra.server.shapes import Page, Shape
 
-AnyHttpRequest = Request[Any, Any, Any]
 _ADMIN = needs(May.ADMINISTER, where=Where.SOMEWHERE)
 _CHIEF = needs(May.ADMINISTER, where=Where.EVERYWHERE)
 

@@ -6,13 +6,14 @@ from typing import Annotated, Any
 
 import msgspec
 from litestar import Response, Router, patch, post
-from litestar.params import FromPath, HeaderParameter, JSONBody, QueryParameter
+from litestar.params import FromPath, JSONBody, QueryParameter
 
 from petra.desk.principal import May
 from petra.desk.trying import DryRun, tried
 from petra.engine.codec import from_row
 from petra.kernel import commands as c
 from petra.kernel import events as e
+from petra.server.conditions import IfMatch, entity_tag
 from petra.server.describing import tries
 from petra.server.needs import needs
 from petra.server.parameters import wait_of
@@ -27,7 +28,6 @@ LOOKED_BACK = 500
 """So many records before the answer the one of a signal is looked for; a batch holds fewer."""
 VERSION_DIGITS = 12
 """A version has fewer digits than that."""
-IfMatch = Annotated[str | None, HeaderParameter(name="If-Match", required=False)]
 
 
 Trial = Annotated[bool, QueryParameter(name="dry_run", required=False)]
@@ -220,7 +220,7 @@ async def patch_ctx(
     """Change values of ctx; with ``If-Match``, only if nothing happened since that version."""
     command = c.PatchCtx(now=0.0, values=data.values, reason=data.reason, at=_version(if_match))
     shown = await _asked(service, who, execution, command, key, None, dry_run=dry_run)
-    headers = {"ETag": f'"{shown.version}"'} if isinstance(shown, Execution) else {}
+    headers = entity_tag(shown.version) if isinstance(shown, Execution) else {}
     return Response(shown, headers=headers)
 
 

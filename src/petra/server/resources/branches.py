@@ -22,6 +22,7 @@ from petra.server.resources.executions import (
     Key,
     Prefer,
     Text,
+    answer_of,
     command_id,
     definition_text,
     found,
@@ -124,9 +125,7 @@ async def _branched(
     if reply.refused:
         raise ProblemError("refused", reply.refused)
     await waited(service, who, made.execution, wait)
-    shown = await found(service, who, made.execution)
-    headers = {"Location": f"{service.base}/executions/{shown.id}", "ETag": f'"{shown.version}"'}
-    return Response(shown, status_code=201, headers=headers)
+    return answer_of(service, await found(service, who, made.execution), 201)
 
 
 class MigrateBody(Body, frozen=True, kw_only=True):

@@ -5,13 +5,12 @@ from __future__ import annotations
 from html import escape
 from typing import Any
 
-from litestar import MediaType, Request, Response, Router, get
+from litestar import MediaType, Response, Router, get
 
 from petra.server.describing import described, operations
 from petra.server.needs import OPEN
 from petra.server.problems import CODES
-
-AnyHttpRequest = Request[Any, Any, Any]
+from petra.server.service import AnyHttpRequest
 
 
 @get("/openapi.json", include_in_schema=False, media_type=MediaType.JSON, opt=OPEN)

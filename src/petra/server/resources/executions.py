@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Annotated, Any
 
 import msgspec
-from litestar import Request, Response, Router, get
+from litestar import Response, Router, get
 from litestar.params import FromPath, FromQuery, HeaderParameter, QueryParameter
 
 from petra.desk.principal import May, Principal
@@ -16,6 +16,7 @@ from petra.desk.whole import has_references, whole
 from petra.engine.cache import UnknownExecutionError
 from petra.engine.news import OVER
 from petra.objects import is_reference
+from petra.server.conditions import entity_tag
 from petra.server.needs import needs
 from petra.server.parameters import Limit, bounded, wait_of
 from petra.server.problems import ProblemError
@@ -28,7 +29,6 @@ from petra.store.rows import PlaybookRow, StoredExecution
 Key = Annotated[str | None, HeaderParameter(name="Idempotency-Key", required=False, max_length=200)]
 Seen = Annotated[str | None, HeaderParameter(name="If-None-Match", required=False)]
 Prefer = Annotated[str | None, HeaderParameter(name="Prefer", required=False)]
-AnyHttpRequest = Request[Any, Any, Any]
 PART_BYTES = 1 << 16
 DIGEST = re.compile(r"[0-9a-f]{64}")
 SORTS = ("started", "-started")
@@ -96,7 +96,7 @@ async def found(service: TheService, who: Who, execution: str) -> Execution:
 
 def answer_of(service: TheService, shown: Execution, status: int) -> Response[Any]:
     """Answer with an execution, and where it is."""
-    headers = {"Location": f"{service.base}/executions/{shown.id}", "ETag": f'"{shown.version}"'}
+    headers = {"Location": f"{service.base}/executions/{shown.id}", **entity_tag(shown.version)}
     return Response(shown, status_code=status, headers=headers)
 
 
@@ -134,7 +134,7 @@ async def one(
     """Show an execution; with ``Prefer: wait=N`` once it ends or rests, and has moved on from the ETag in ``If-None-Match``."""
     await waited(service, who, execution, wait_of(prefer), seen_of(seen))
     shown = await found(service, who, execution)
-    return Response(shown, headers={"ETag": f'"{shown.version}"'})
+    return Response(shown, headers=entity_tag(shown.version))
 
 
 @get("/executions/{execution:str}/result", opt=needs(May.SEE))

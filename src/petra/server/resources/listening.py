@@ -5,10 +5,9 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import AsyncIterator
-from typing import Any
 
 import msgspec
-from litestar import Request, Router, get
+from litestar import Router, get
 from litestar.params import FromQuery
 from litestar.response import Stream
 
@@ -23,13 +22,12 @@ from petra.server.parameters import presented_by
 from petra.server.problems import ProblemError
 from petra.server.resources.filters import Which
 from petra.server.resources.streams import HEADERS, quietly, sent
-from petra.server.service import Here, TheService
+from petra.server.service import AnyHttpRequest, Here, TheService
 from petra.server.shapes import playbook_item, row_data, work_item
 from petra.store.errors import StoreError
 from petra.store.judge import fits
 from petra.store.rows import ExecutionFilter, ExecutionRow, WorkItemRow
 
-AnyHttpRequest = Request[Any, Any, Any]
 _TOPICS: dict[str, Topic | None] = {
     "executions": Topic.EXECUTIONS, "work-items": Topic.WORK_ITEMS, "workers": Topic.WORKERS,
     "playbooks": Topic.PLAYBOOKS, "operations": None,

@@ -13,6 +13,7 @@ from petra.accounts.told import moment
 from petra.desk.letting_in import ITEMS
 from petra.desk.principal import May
 from petra.server.answers.overview import Counts, Hit, SavedView
+from petra.server.conditions import entity_tag
 from petra.server.describing import answers
 from petra.server.needs import KNOWN, needs
 from petra.server.problems import ProblemError
@@ -152,7 +153,7 @@ async def view(service: TheService, here: Here, name: FromPath[str]) -> Response
     account = await _mine(service, here, name)
     if account is None:
         raise ProblemError("not-found", f"there is no view '{name[:NAME_MAX]}'")
-    return Response(_shown(account, here.name), headers={"ETag": f'"{account.version}"'})
+    return Response(_shown(account, here.name), headers=entity_tag(account.version))
 
 
 @put("/views/{name:str}", status_code=200, opt=KNOWN | answers(SavedView, 201))
@@ -175,7 +176,7 @@ async def keep_view(
     if not await noted(partial(accounts.keep, made)):
         raise ProblemError("stale", "somebody changed it at the same time")
     status = 200 if known is not None else 201
-    return Response(_shown(made, here.name), status_code=status, headers={"ETag": f'"{version}"'})
+    return Response(_shown(made, here.name), status_code=status, headers=entity_tag(version))
 
 
 @delete("/views/{name:str}", status_code=204, opt=KNOWN)

@@ -13,17 +13,16 @@ from functools import lru_cache
 from html import escape
 from mimetypes import guess_type
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
-from litestar import MediaType, Request, Response, Router, get
+from litestar import MediaType, Response, Router, get
 from litestar.params import FromPath
 
 from petra.server.needs import PAGE
 from petra.server.problems import ProblemError
-from petra.server.service import TheService
+from petra.server.service import AnyHttpRequest, TheService
 from petra.server.workbench import checked
 
-AnyHttpRequest = Request[Any, Any, Any]
 BUILT: Final = Path(__file__).parent.parent / "ui"
 ROOTS: Final = (
     "executions", "e", "playbooks", "p", "edit", "inbox", "schedules", "triggers", "notifications", "workers", "system",

@@ -12,6 +12,7 @@ from petra.desk.letting_in import concerns
 from petra.desk.principal import May, Principal
 from petra.desk.trying import DryRun, tried
 from petra.kernel import commands as c
+from petra.server.conditions import entity_tag
 from petra.server.describing import tries
 from petra.server.needs import needs
 from petra.server.parameters import Limit, bounded, wait_of
@@ -103,7 +104,7 @@ async def one(
         raise ProblemError("not-found", f"there is no work item '{item}' in '{execution}'")
     stored = await service.engine.store.execution(execution)
     version = stored.version if stored is not None else 0
-    return Response(work_item(row), headers={"ETag": f'"{version}"'})
+    return Response(work_item(row), headers=entity_tag(version))
 
 
 @post(

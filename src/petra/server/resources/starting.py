@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Literal
 
 import msgspec
-from litestar import Request, Response, Router, post
+from litestar import Response, Router, post
 from litestar.params import JSONBody
 
 from petra.desk.ids import chosen_id
@@ -32,11 +32,9 @@ from petra.server.resources.executions import (
     found,
     listed,
 )
-from petra.server.service import Here, TheService
+from petra.server.service import AnyHttpRequest, Here, TheService
 from petra.server.shapes import Execution
 from petra.server.waiting import waited
-
-AnyHttpRequest = Request[Any, Any, Any]
 
 
 class Start(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

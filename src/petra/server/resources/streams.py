@@ -13,7 +13,7 @@ from contextlib import aclosing
 from typing import Annotated, Any, Literal
 
 import msgspec
-from litestar import Request, Router, get
+from litestar import Router, get
 from litestar.params import FromPath, HeaderParameter, QueryParameter
 from litestar.response import Stream
 
@@ -38,12 +38,11 @@ from petra.server.needs import needs
 from petra.server.parameters import MaybeNumber, Number, presented_by
 from petra.server.problems import ProblemError
 from petra.server.resources.stories import run_of
-from petra.server.service import TheService, Who
+from petra.server.service import AnyHttpRequest, TheService, Who
 from petra.store.rows import ExecutionRow
 from petra.story import RunHistory, frames_of
 from petra.wire.frames import LogLine
 
-AnyHttpRequest = Request[Any, Any, Any]
 QUIET_S = 15.0
 """So often a comment is sent when nothing happens, so that nobody in between hangs up."""
 As = Annotated[Literal["frames", "records"], QueryParameter(name="as", required=False)]

@@ -6,7 +6,7 @@ import contextlib
 from typing import Any
 
 import msgspec
-from litestar import Request, Response, Router, delete, get, post
+from litestar import Response, Router, delete, get, post
 from litestar.datastructures import Cookie
 from litestar.params import FromQuery, JSONBody
 from litestar.response import Redirect
@@ -22,10 +22,8 @@ from petra.server.needs import KNOWN, OPEN, PAGE, Where, needs
 from petra.server.parameters import LIMIT_MAX, WAIT_MAX_S, presented_by
 from petra.server.problems import ProblemError
 from petra.server.resources.pages import shown
-from petra.server.service import API, Here, TheService, Who
+from petra.server.service import API, AnyHttpRequest, Here, TheService, Who
 from petra.store.errors import StoreError
-
-AnyHttpRequest = Request[Any, Any, Any]
 
 
 class LogIn(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

@@ -7,7 +7,7 @@ from ipaddress import ip_address
 from itertools import islice
 from typing import Any
 
-from litestar import Request, Response, Router, get
+from litestar import Response, Router, get
 
 from petra.desk.principal import EVERYWHERE, May
 from petra.engine.cache import Entry
@@ -17,10 +17,9 @@ from petra.server.describing import answers
 from petra.server.metrics import MEDIA_TYPE, Metrics
 from petra.server.needs import OPEN, Where, needs
 from petra.server.parameters import presented_by
-from petra.server.service import Here, TheService
+from petra.server.service import AnyHttpRequest, Here, TheService
 from petra.server.shapes import Page
 
-AnyHttpRequest = Request[Any, Any, Any]
 _metrics = Metrics()
 RESOURCES_MAX = 500
 HOLDERS_MAX = 20

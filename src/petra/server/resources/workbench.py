@@ -5,16 +5,16 @@ from __future__ import annotations
 from typing import Any
 
 import msgspec
-from litestar import Request, Response, Router, post
+from litestar import Response, Router, post
 from litestar.params import JSONBody
 
 from petra.desk.principal import May
 from petra.server.answers.authoring import Hovered, OfferedWord, Tested, WalkThrough
 from petra.server.describing import answers, takes
+from petra.server.documents import YAML
 from petra.server.needs import needs
 from petra.server.problems import ProblemError
-from petra.server.resources.authoring import YAML
-from petra.server.service import TheService
+from petra.server.service import AnyHttpRequest, TheService
 from petra.server.shapes import Page
 from petra.server.walking import Simulated, simulated
 from petra.server.workbench import (
@@ -26,8 +26,6 @@ from petra.server.workbench import (
     hovered,
     tested,
 )
-
-AnyHttpRequest = Request[Any, Any, Any]
 
 
 async def _given(request: AnyHttpRequest, shape: type[Any]) -> Any:

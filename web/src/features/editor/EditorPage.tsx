@@ -4,7 +4,7 @@ import { Play, Upload } from 'lucide-react';
 import { lazy, Suspense, useCallback, useEffect, useRef, useState, useSyncExternalStore } from 'react';
 import { asCli } from '../../acts/copy';
 import { StartTextDialog, type Taken } from '../../acts/starting/StartDialog';
-import { apply, type Checked, current, type Finding } from '../../api/authoring';
+import { apply, type Checked, current } from '../../api/authoring';
 import { me } from '../../api/calls';
 import { connection } from '../../api/connection';
 import { keys } from '../../api/keys';
@@ -13,8 +13,9 @@ import type { Graph } from '../../api/shapes';
 import { Button, Copyable, ErrorBox, recalled, remember, Skeleton, Tabs, toast, useKeys } from '../../kit';
 import { type Base, ConflictPane } from './ConflictPane';
 import { caseOfWay, percentage, withCase } from './cases';
-import { hindered } from './diagnostics';
+import { hindered, mended } from './diagnostics';
 import css from './editor.module.css';
+import { Problems } from './Problems';
 import { ProofPane, verdict } from './ProofPane';
 import { SimulatePane } from './SimulatePane';
 import { type EditorSearch, PANELS, type Panel } from './search';
@@ -167,7 +168,7 @@ function Editor({ path, base: first }: { path: string; base: Base }) {
           onLine={setLine}
         />
       </div>
-      <Problems found={problems} onLine={setLine} />
+      <Problems found={problems} onLine={setLine} onFix={(fix) => setText(mended(text, fix))} />
       <div className={css.line}>
         <Copyable text={asCli(['apply', `${path}.yaml`])} label="the command" />
       </div>
@@ -273,21 +274,4 @@ export function stepAt(steps: readonly { id: string; line?: number }[], line: nu
     if (!best || step.line > best.line) best = { id: step.id, line: step.line };
   }
   return best?.id ?? null;
-}
-
-function Problems({ found, onLine }: { found: readonly Finding[]; onLine: (line: number) => void }) {
-  if (!found.length) return null;
-  return (
-    <ul className={css.problems} aria-label="Problems">
-      {found.map((one) => (
-        <li key={`${one.code} ${one.line} ${one.column} ${one.message}`} data-severity={one.severity}>
-          <button type="button" onClick={() => onLine(one.line)}>
-            <span className="mono">{one.line}</span> {one.severity} <strong>{one.code}</strong>{' '}
-            <span className="data">{one.message}</span>
-            {one.hint ? <span className="muted data"> {one.hint}</span> : null}
-          </button>
-        </li>
-      ))}
-    </ul>
-  );
 }
