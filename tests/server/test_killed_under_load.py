@@ -88,6 +88,16 @@ def _completed(served: Served) -> int:
     return int(counts.get("completed", 0))
 
 
+def _all(api: httpx2.Client, path: str) -> list[dict[str, Any]]:
+    found, cursor = [], None
+    while True:
+        page = api.get(path, params={"limit": 500} | ({"cursor": cursor} if cursor else {})).json()
+        found += page["items"]
+        cursor = page["next"]
+        if cursor is None:
+            return found
+
+
 @pytest.mark.spec("S22")
 @pytest.mark.parametrize("kind", ["sqlite", "postgres"])
 def test_what_was_acknowledged_is_done_once_whoever_is_killed(
@@ -115,10 +125,10 @@ def test_what_was_acknowledged_is_done_once_whoever_is_killed(
         while _completed(second) < STARTS:
             pass
         with second.client() as api:
-            listed = api.get("/executions", params={"limit": 500}).json()["items"]
+            listed = _all(api, "/executions")
             assert {one["id"] for one in listed} == set(load.answered.values())
             assert not api.post("/audit/verify", json={}).json()["problems"]
-            noted = api.get("/audit", params={"limit": 500}).json()["items"]
+            noted = _all(api, "/audit")
         starts = [
             one for one in noted if one["act"] == "POST /executions" and one["outcome"] == "done"
         ]
