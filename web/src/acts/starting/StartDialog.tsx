@@ -1,12 +1,12 @@
 import { useQuery } from '@tanstack/react-query';
 import { lazy, Suspense, useEffect, useState, useSyncExternalStore } from 'react';
 import { me } from '../../api/calls';
-import { basePath, carryOut, client, onceKey, shaped } from '../../api/client';
+import { basePath, carryOut, onceKey } from '../../api/client';
 import { connection } from '../../api/connection';
 import { keys } from '../../api/keys';
 import { problemOf } from '../../api/problems';
-import { playbook } from '../../api/running';
-import type { Execution, Json, Page } from '../../api/shapes';
+import { choices, playbook } from '../../api/running';
+import type { Execution, Json } from '../../api/shapes';
 import {
   Button,
   Check,
@@ -29,11 +29,6 @@ import { draftOf, labelsOf, type Values, workloadOf } from './workload';
 
 const SchemaForm = lazy(() => import('../../kit/SchemaForm'));
 
-interface PlaybookItem {
-  path: string;
-  version: string;
-}
-
 /** What a playbook is started with: its defaults, and what it demands. */
 export interface Taken {
   workload: Values;
@@ -51,11 +46,7 @@ interface Props {
 
 /** Start an applied playbook: its workload as fields or as JSON, and the line that does the same. */
 export function StartDialog(props: Props) {
-  const list = useQuery({
-    queryKey: keys.playbooks,
-    queryFn: () =>
-      shaped<Page<PlaybookItem>>(client.GET('/api/v1/playbooks', { params: { query: { limit: 500 } } })),
-  });
+  const list = useQuery({ queryKey: keys.playbooks, queryFn: choices });
   const items = list.data?.items ?? [];
   const [chosen, setChosen] = useState<string | null>(props.path ?? null);
   const path = chosen ?? items[0]?.path;
