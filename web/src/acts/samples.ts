@@ -6,6 +6,7 @@ import type { TriggerItem } from '../api/triggers';
 import { BULK_ACTS } from './bulk';
 import { completing, ITEM_ACTS, saving } from './items';
 import { NOTIFICATION_ACTS } from './notifications';
+import { APPLY } from './playbooks';
 import { ACTS, type Act, type ActView, type Doer, type Form } from './registry';
 import { SAVE_SCHEDULE, SCHEDULE_ACTS } from './schedules';
 import { START } from './starting/start';
@@ -138,6 +139,7 @@ function samples<V extends Doer>(group: string, acts: readonly Act<V>[], view: V
 const DATES = { from: '2026-01-01', to: '2026-01-02' };
 const ITEM_VIEW = { ...VIEW, item: { ...ITEM, execution: VIEW.id }, me: 'ada' };
 const DRAFT = { name: 'nightly', text: 'kind: Schedule\n', changed: true, may: [...VIEW.may, 'apply'] };
+const TEXT = { ...VIEW, path: 'a/b', text: 'kind: Playbook', unfit: null, may: ['apply'] };
 const SOME = { ids: ['e1', 'e2'] };
 const MATCHING = {
   filter: {
@@ -172,6 +174,8 @@ export const EVERY: readonly Sample[] = [
   ...samples('notification', NOTIFICATION_ACTS, { ...VIEW, notification: NOTIFICATION }),
   ...samples('trigger', TRIGGER_ACTS, { ...VIEW, trigger: TRIGGER, letters: [] }),
   ...samples('trigger, one letter', TRIGGER_ACTS, { ...VIEW, trigger: TRIGGER, letters: ['dl_1'] }),
+  ...samples('apply', [APPLY], { ...TEXT, replaces: '"d1"' }),
+  ...samples('apply what is new', [APPLY], { ...TEXT, replaces: null }),
   ...samples('start', [START], { ...VIEW, path: 'a/b', workload: { a: 1 }, labels: { env: 'prod' } }),
   ...samples('start a text', [START], {
     ...VIEW,

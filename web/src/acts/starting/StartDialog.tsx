@@ -1,8 +1,6 @@
 import { useQuery } from '@tanstack/react-query';
-import { lazy, Suspense, useEffect, useState, useSyncExternalStore } from 'react';
-import { me } from '../../api/calls';
+import { lazy, Suspense, useEffect, useState } from 'react';
 import { basePath, carryOut, onceKey } from '../../api/client';
-import { connection } from '../../api/connection';
 import { keys } from '../../api/keys';
 import { problemOf } from '../../api/problems';
 import { choices, playbook } from '../../api/running';
@@ -24,6 +22,7 @@ import {
 import { refusedAt } from '../../kit/refusal';
 import { CopyAs } from '../CopyAs';
 import { hindrance } from '../registry';
+import { useDoer } from '../useDoer';
 import { START, type StartView } from './start';
 import { draftOf, labelsOf, type Values, workloadOf } from './workload';
 
@@ -129,15 +128,13 @@ function StartForm(props: FormProps) {
   const [busy, setBusy] = useState(false);
   const [error, setError] = useState<unknown>(null);
   const [key] = useState(onceKey);
-  const who = useQuery({ queryKey: keys.me, queryFn: me });
-  const offline = useSyncExternalStore(connection.subscribe, connection.get).line === 'offline';
+  const doer = useDoer();
   const view: StartView = {
     path,
     text: props.text,
     workload: workloadOf(filled.text),
     labels: labelsOf(filled.label),
-    may: who.data?.may ?? [],
-    offline,
+    ...doer,
   };
   const call = START.call(view, {});
   const asForm = mode === 'form' && view.workload !== null;

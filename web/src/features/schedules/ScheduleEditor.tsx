@@ -1,12 +1,11 @@
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { Link, useNavigate } from '@tanstack/react-router';
-import { type FormEvent, useState, useSyncExternalStore } from 'react';
+import { type FormEvent, useState } from 'react';
 import { CopyAs } from '../../acts/CopyAs';
 import { hindrance } from '../../acts/registry';
 import { SAVE_SCHEDULE, type ScheduleDraftView } from '../../acts/schedules';
-import { me } from '../../api/calls';
+import { useDoer } from '../../acts/useDoer';
 import { basePath } from '../../api/client';
-import { connection } from '../../api/connection';
 import { keys } from '../../api/keys';
 import { AWAY } from '../../api/problems';
 import { type Base, schedule, type TimesAhead } from '../../api/schedules';
@@ -140,10 +139,9 @@ export function ScheduleEditor({ name, first }: { name: string; first: Base | nu
 
 /** What the act of saving is about: who saves what, in whose place. */
 function useView(form: ScheduleForm, text: string, base: Base | null, changed: boolean): ScheduleDraftView {
-  const who = useQuery({ queryKey: keys.me, queryFn: me });
-  const offline = useSyncExternalStore(connection.subscribe, connection.get).line === 'offline';
+  const doer = useDoer();
   const name = form.name.trim();
-  return { name, text, changed, replaces: base?.digest ?? null, may: who.data?.may ?? [], offline };
+  return { name, text, changed, replaces: base?.digest ?? null, ...doer };
 }
 
 /** Whether it was paused or resumed by hand: then its text does not say what it is now. */

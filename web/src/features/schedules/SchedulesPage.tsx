@@ -1,12 +1,11 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { getRouteApi, Link, useNavigate } from '@tanstack/react-router';
 import { CalendarPlus, Pencil } from 'lucide-react';
-import { useState, useSyncExternalStore } from 'react';
+import { useState } from 'react';
 import { ActDialog } from '../../acts/ActDialog';
 import { hindrance } from '../../acts/registry';
 import { SAVE_SCHEDULE, SCHEDULE_ACTS, type ScheduleAct, type ScheduleView } from '../../acts/schedules';
-import { me } from '../../api/calls';
-import { connection } from '../../api/connection';
+import { useDoer } from '../../acts/useDoer';
 import { keys } from '../../api/keys';
 import { type Schedule, schedules } from '../../api/schedules';
 import { Button, duration, Empty, ErrorBox, number, Skeleton, State, useKeys } from '../../kit';
@@ -29,11 +28,9 @@ export function Page() {
 /** When each is due next, and how it went. */
 function Schedules() {
   const found = useQuery({ queryKey: keys.schedules, queryFn: schedules, refetchInterval: EVERY_MS });
-  const who = useQuery({ queryKey: keys.me, queryFn: me });
-  const offline = useSyncExternalStore(connection.subscribe, connection.get).line === 'offline';
+  const doer = useDoer();
   const client = useQueryClient();
   const navigate = useNavigate();
-  const doer = { may: who.data?.may ?? [], offline };
   const barred = hindrance(SAVE_SCHEDULE, { ...doer, name: '', text: '', changed: true, replaces: null });
   const add = () => void navigate({ to: '/schedules', search: { new: 'yes' } });
   const edit = (name: string) => void navigate({ to: '/schedules', search: { edit: name } });
