@@ -9,7 +9,7 @@ from support.clocks import FakeClock
 
 from petra.accounts import Audit
 from petra.desk import owner
-from petra.server.noting import MINUTE_S, STRANGERS, Noting
+from petra.server.request_notes import MINUTE_S, STRANGERS, RequestNotes
 from petra.store.memory_accounts import MemoryAccounts
 
 
@@ -21,15 +21,13 @@ def test_strangers_are_noted_so_often_a_minute_and_hide_nobody() -> None:
     async def main() -> None:
         clock = FakeClock()
         audit = Audit(MemoryAccounts(), clock)
-        noting = Noting(audit, clock, "/api/v1")
+        notes = RequestNotes(audit, clock, "/api/v1")
         for _ in range(STRANGERS + 7):
-            await noting(_scope(code="no-credentials"), 401, "r")
-        await noting(
-            _scope("POST", "/api/v1/session", tried="ann", code="no-credentials"), 401, "s"
-        )
-        await noting(_scope("POST", who=owner()), 201, "t")
-        await noting(_scope(who=owner()), 200, "read")
-        await noting(_scope("POST", "/api/v1/check", who=owner()), 200, "looked")
+            await notes(_scope(code="no-credentials"), 401, "r")
+        await notes(_scope("POST", "/api/v1/session", tried="ann", code="no-credentials"), 401, "s")
+        await notes(_scope("POST", who=owner()), 201, "t")
+        await notes(_scope(who=owner()), 200, "read")
+        await notes(_scope("POST", "/api/v1/check", who=owner()), 200, "looked")
         entries = await audit.entries()
         assert [one["request"] for one in entries] == ["r"] * STRANGERS + ["s", "t"]
         assert [(one["actor"], one["act"]) for one in entries[-2:]] == [
@@ -37,7 +35,7 @@ def test_strangers_are_noted_so_often_a_minute_and_hide_nobody() -> None:
             (owner().name, "POST /executions"),
         ]
         await clock.advance(MINUTE_S)
-        await noting(_scope(code="no-credentials"), 401, "u")
+        await notes(_scope(code="no-credentials"), 401, "u")
         (last,) = await audit.entries(after=len(entries))
         assert "7 others" in last["code"]
 
@@ -48,12 +46,12 @@ def test_a_decision_of_a_work_item_is_noted_and_so_is_a_signal_with_the_name_of_
     async def main() -> None:
         clock = FakeClock()
         audit = Audit(MemoryAccounts(), clock)
-        noting = Noting(audit, clock, "/api/v1")
+        notes = RequestNotes(audit, clock, "/api/v1")
         for path in ("/complete", "/executions/e/verify", "/executions/e/at/3/eval"):
-            await noting(_scope("POST", f"/api/v1{path}", who=owner()), 200, "read")
+            await notes(_scope("POST", f"/api/v1{path}", who=owner()), 200, "read")
         acts = ("/work-items/e/i/complete", "/executions/e/signals/check")
         for path in acts:
-            await noting(_scope("POST", f"/api/v1{path}", who=owner()), 200, "act")
+            await notes(_scope("POST", f"/api/v1{path}", who=owner()), 200, "act")
         assert [one["act"] for one in await audit.entries()] == [f"POST {path}" for path in acts]
 
     asyncio.run(main())
