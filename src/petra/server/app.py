@@ -54,6 +54,7 @@ from petra.server.resources import (
 )
 from petra.server.resources.filters import which
 from petra.server.service import AnyHttpRequest, Service
+from petra.server.strict_bodies import StrictRequest
 
 _RESOURCES = (
     authoring,
@@ -109,6 +110,7 @@ def build(service: Service) -> Litestar:
         },
         exception_handlers={Exception: problem_response, HTTPException: problem_response},
         before_request=admit,
+        request_class=StrictRequest,
         request_max_body_size=None,  # the gate bounds bodies
         state=State({"service": service}),
         openapi_config=_openapi(service.prefix, service.version),

@@ -11,7 +11,12 @@ from typing import Any, Final
 
 import msgspec
 from litestar import Request, Response
-from litestar.exceptions import HTTPException, InternalServerException, ValidationException
+from litestar.exceptions import (
+    HTTPException,
+    InternalServerException,
+    MethodNotAllowedException,
+    ValidationException,
+)
 
 from petra.accounts import TooManyError
 from petra.accounts.audit import BusyError
@@ -105,6 +110,8 @@ def problem(path: str, error: Exception) -> tuple[int, dict[str, str], dict[str,
     if refusal.errors:
         body["errors"] = refusal.errors
     headers = {"Cache-Control": "no-store"}
+    if isinstance(error, MethodNotAllowedException):
+        headers["Allow"] = (error.headers or {}).get("allow", "")
     if isinstance(error, TooManyError):
         headers["Retry-After"] = str(int(error.wait_s) + 1)
     if code.status == 503:

@@ -481,7 +481,7 @@ export interface paths {
          * Frames
          * @description Return what every record moved, in columns: of the records behind ``after`` up to ``until``, at most 50,000 of them.
          *
-         *     With ``bins`` more records are put together into so many cache.
+         *     With ``bins`` more records are put together into so many.
          */
         get: operations["ApiV1ExecutionsFramesFrames"];
         put?: never;
@@ -5595,7 +5595,7 @@ export interface operations {
         requestBody: {
             content: {
                 "application/json": components["schemas"]["PlaybookSource"];
-                "application/yaml": string;
+                "application/yaml": unknown;
             };
         };
         responses: {
@@ -5758,7 +5758,7 @@ export interface operations {
                 since?: string | null;
                 until?: string | null;
                 ended_before?: string | null;
-                sort?: string;
+                sort?: "started" | "-started";
                 limit?: number;
                 cursor?: string | null;
             };
@@ -6113,7 +6113,7 @@ export interface operations {
             };
             cookie?: never;
         };
-        requestBody: {
+        requestBody?: {
             content: {
                 "application/json": components["schemas"]["Reason"] | null;
             };
@@ -6797,7 +6797,7 @@ export interface operations {
             };
             cookie?: never;
         };
-        requestBody: {
+        requestBody?: {
             content: {
                 "application/json": components["schemas"]["Reason"] | null;
             };
@@ -7182,7 +7182,7 @@ export interface operations {
             };
             cookie?: never;
         };
-        requestBody: {
+        requestBody?: {
             content: {
                 "application/json": components["schemas"]["SignalBody"] | null;
             };
@@ -7274,7 +7274,7 @@ export interface operations {
             };
             cookie?: never;
         };
-        requestBody: {
+        requestBody?: {
             content: {
                 "application/json": components["schemas"]["Reason"] | null;
             };
@@ -7598,7 +7598,7 @@ export interface operations {
         requestBody: {
             content: {
                 "application/json": components["schemas"]["PlaybookSource"];
-                "application/yaml": string;
+                "application/yaml": unknown;
             };
         };
         responses: {
@@ -7758,7 +7758,7 @@ export interface operations {
         requestBody: {
             content: {
                 "application/json": components["schemas"]["PlaybookSource"];
-                "application/yaml": string;
+                "application/yaml": unknown;
             };
         };
         responses: {
@@ -8352,7 +8352,7 @@ export interface operations {
         requestBody: {
             content: {
                 "application/json": components["schemas"]["PlaybookSource"];
-                "application/yaml": string;
+                "application/yaml": unknown;
             };
         };
         responses: {
@@ -8451,7 +8451,7 @@ export interface operations {
         requestBody: {
             content: {
                 "application/json": components["schemas"]["PlaybookSource"];
-                "application/yaml": string;
+                "application/yaml": unknown;
             };
         };
         responses: {
@@ -8895,7 +8895,7 @@ export interface operations {
         requestBody: {
             content: {
                 "application/json": components["schemas"]["PlaybookSource"];
-                "application/yaml": string;
+                "application/yaml": unknown;
             };
         };
         responses: {
@@ -9028,7 +9028,7 @@ export interface operations {
             };
             cookie?: never;
         };
-        requestBody: {
+        requestBody?: {
             content: {
                 "application/json": components["schemas"]["PauseReason"] | null;
             };
@@ -9604,7 +9604,7 @@ export interface operations {
         requestBody: {
             content: {
                 "application/json": components["schemas"]["Simulated"];
-                "application/yaml": string;
+                "application/yaml": unknown;
             };
         };
         responses: {
@@ -9728,7 +9728,7 @@ export interface operations {
         requestBody: {
             content: {
                 "application/json": components["schemas"]["Tests"];
-                "application/yaml": string;
+                "application/yaml": unknown;
             };
         };
         responses: {
@@ -9959,7 +9959,7 @@ export interface operations {
         requestBody: {
             content: {
                 "application/json": components["schemas"]["PlaybookSource"];
-                "application/yaml": string;
+                "application/yaml": unknown;
             };
         };
         responses: {
@@ -10128,7 +10128,7 @@ export interface operations {
             };
             cookie?: never;
         };
-        requestBody: {
+        requestBody?: {
             content: {
                 "application/json": components["schemas"]["PauseReason"] | null;
             };
@@ -10171,7 +10171,7 @@ export interface operations {
             };
             cookie?: never;
         };
-        requestBody: {
+        requestBody?: {
             content: {
                 "application/json": components["schemas"]["Letters"] | null;
             };
@@ -10708,7 +10708,7 @@ export interface operations {
             };
             cookie?: never;
         };
-        requestBody: {
+        requestBody?: {
             content: {
                 "application/json": components["schemas"]["ActBody"] | null;
             };

@@ -88,6 +88,7 @@ test('pictures of every page', async ({ page }) => {
       { name: 'editor', path: '/edit/freight', ready: '.cm-content' },
       { name: 'inbox', path: `/inbox?box=open&item=${item?.execution}/${item?.id}`, ready: 'h2' },
       { name: 'schedules', path: '/schedules', ready: 'h1' },
+      { name: 'schedule-editor', path: '/schedules?edit=nightly', ready: '[aria-label="The next times"]' },
       { name: 'workers', path: '/workers', ready: 'h1' },
       { name: 'system', path: '/system', ready: 'h1' },
       { name: 'audit', path: '/system?tab=audit', ready: '[role=row]' },

@@ -16,7 +16,7 @@ from petra.desk.principal import EVERYWHERE, POWERS, May, Principal, roles_in
 from petra.server.answers.overview import AuditEntry, AuditVerified, NamespaceItem
 from petra.server.needs import KNOWN, Where, needs
 from petra.server.openapi import answers
-from petra.server.parameters import page_size
+from petra.server.parameters import Limit, MaybeNumber, page_size
 from petra.server.problems import ProblemError
 from petra.server.service import AnyHttpRequest, Here, TheService, Who
 from petra.server.shapes import Page, Shape
@@ -120,7 +120,7 @@ def _session(one: Session, current: str) -> SessionItem:
 
 @get("/users", opt=needs(May.ADMINISTER, May.DECIDE, May.STEER, where=Where.SOMEWHERE))
 async def users(
-    service: TheService, here: Here, q: FromQuery[str] = "", limit: FromQuery[int] = 100
+    service: TheService, here: Here, q: FromQuery[str] = "", limit: Limit = 100
 ) -> Page[UserItem]:
     """List the users that you administer; others find with ``q`` those of their namespace by a part of their names."""
     most = page_size(limit)
@@ -232,9 +232,9 @@ async def audit(
     who: Who,
     namespace: FromQuery[str | None] = None,
     actor: FromQuery[str | None] = None,
-    after: FromQuery[int | None] = None,
-    limit: FromQuery[int] = 100,
-    cursor: FromQuery[int | None] = None,
+    after: MaybeNumber = None,
+    limit: Limit = 100,
+    cursor: MaybeNumber = None,
 ) -> Page[dict[str, Any]]:
     """Return the audit, newest first: of a namespace, or whole for who administers all of them.
 

@@ -18,7 +18,7 @@ from petra.engine.logs import file_of
 from petra.server.answers.stories import RangeOfValue, WholeRecord
 from petra.server.needs import needs
 from petra.server.openapi import answers
-from petra.server.parameters import page_size
+from petra.server.parameters import Limit, MaybeLimit, MaybeNumber, Number, page_size
 from petra.server.problems import ProblemError
 from petra.server.ranges import RangeReader, range_of
 from petra.server.resources.executions import execution_items
@@ -42,11 +42,11 @@ async def records(
     service: TheService,
     who: Who,
     execution: FromPath[str],
-    after: FromQuery[int] = 0,
-    limit: FromQuery[int] = 100,
+    after: Number = 0,
+    limit: Limit = 100,
     step: FromQuery[str | None] = None,
     record_type: RecordType = None,
-    cursor: FromQuery[int | None] = None,
+    cursor: MaybeNumber = None,
 ) -> Page[dict[str, Any]]:
     """Return records of an execution, whole, behind one of them: all, or those of a type or about a step."""
     most, behind = page_size(limit), max(0, cursor if cursor is not None else after)
@@ -80,7 +80,7 @@ async def children(
     service: TheService,
     who: Who,
     execution: FromPath[str],
-    limit: FromQuery[int] = 100,
+    limit: Limit = 100,
     cursor: FromQuery[str | None] = None,
 ) -> Page[ExecutionItem]:
     """List the executions that this one started."""
@@ -98,11 +98,11 @@ async def logs(
     service: TheService,
     who: Who,
     execution: FromPath[str],
-    run: FromQuery[int | None] = None,
+    run: MaybeNumber = None,
     step: FromQuery[str | None] = None,
     after: FromQuery[float | None] = None,
     text: FromQuery[str] = "",
-    limit: FromQuery[int | None] = None,
+    limit: MaybeLimit = None,
 ) -> Stream:
     """Return what the steps of an execution printed, a JSON document per line, oldest first.
 
@@ -219,8 +219,8 @@ async def value(
     execution: FromPath[str],
     ref: FromPath[str],
     path: FromQuery[str] = "",
-    offset: FromQuery[int] = 0,
-    limit: FromQuery[int] = 100,
+    offset: Annotated[int, QueryParameter(schema_extra={"minimum": 0})] = 0,
+    limit: Annotated[int, QueryParameter(schema_extra={"minimum": 1, "maximum": RANGE_MAX})] = 100,
 ) -> dict[str, Any]:
     """Return part of a value: so many items of a list, keys of an object, characters of a text, or bytes.
 

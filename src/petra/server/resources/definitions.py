@@ -18,7 +18,7 @@ from petra.playbook import InvalidPlaybookError, read
 from petra.server.answers.authoring import Graph, Heat, PlaybookWithText
 from petra.server.needs import needs
 from petra.server.openapi import answers
-from petra.server.parameters import page_size
+from petra.server.parameters import Limit, page_size
 from petra.server.problems import ProblemError
 from petra.server.service import Here, TheService
 from petra.server.shapes import Page, PlaybookItem, playbook_item
@@ -88,7 +88,7 @@ def _net(text: str) -> dict[str, Any]:
 
 @get("/playbooks/{path:str}/versions", opt=needs(May.SEE))
 async def versions(
-    service: TheService, here: Here, path: FromPath[str], limit: FromQuery[int] = 100
+    service: TheService, here: Here, path: FromPath[str], limit: Limit = 100
 ) -> Page[PlaybookItem]:
     """List what was applied under a path, the current one first."""
     return await versions_of(service, here, path, limit)
@@ -106,7 +106,7 @@ async def versions_of(service: TheService, here: Here, path: str, limit: int) ->
 
 @get("/playbooks/{path:str}/heat", opt=needs(May.SEE) | answers(Heat))
 async def heat(
-    service: TheService, here: Here, path: FromPath[str], last: FromQuery[int] = 100
+    service: TheService, here: Here, path: FromPath[str], last: Limit = 100
 ) -> dict[str, Any]:
     """Sum up the last executions of a playbook: how long its steps take, how often they fail, how often arcs are taken."""
     return await heat_of(service, here, path, last)

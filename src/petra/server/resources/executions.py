@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import msgspec
 from litestar import Response, Router, get
-from litestar.params import FromPath, FromQuery, HeaderParameter
+from litestar.params import FromPath, FromQuery, HeaderParameter, QueryParameter
 
 from petra.desk.principal import May, Principal
 from petra.desk.whole import has_references, whole
@@ -18,7 +18,7 @@ from petra.engine.news import OVER
 from petra.objects import is_reference
 from petra.server.conditions import entity_tag
 from petra.server.needs import needs
-from petra.server.parameters import page_size, wait_of
+from petra.server.parameters import Limit, page_size, wait_of
 from petra.server.problems import ProblemError
 from petra.server.resources.filters import Which
 from petra.server.service import Here, TheService, Who
@@ -32,6 +32,7 @@ Prefer = Annotated[str | None, HeaderParameter(name="Prefer", required=False)]
 PART_BYTES = 1 << 16
 DIGEST = re.compile(r"[0-9a-f]{64}")
 SORTS = ("started", "-started")
+Sort = Annotated[str, QueryParameter(schema_extra={"enum": list(SORTS)})]
 LOGS = "logs"
 """Where the logs of runs are, in the home."""
 
@@ -104,8 +105,8 @@ async def listed(
     service: TheService,
     here: Here,
     which: Which,
-    sort: FromQuery[str] = "-started",
-    limit: FromQuery[int] = 100,
+    sort: Sort = "-started",
+    limit: Limit = 100,
     cursor: FromQuery[str | None] = None,
 ) -> Page[ExecutionItem]:
     """List executions, latest start first, or with ``sort=started`` the first one first."""

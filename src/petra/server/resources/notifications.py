@@ -11,7 +11,7 @@ from petra.desk.principal import May
 from petra.notify.listing import again, found, notification_data
 from petra.server.needs import needs
 from petra.server.openapi import answers
-from petra.server.parameters import page_size
+from petra.server.parameters import Limit, page_size
 from petra.server.problems import ProblemError
 from petra.server.service import Here, TheService
 from petra.server.shapes import Page, Shape
@@ -48,7 +48,7 @@ async def listed(
     status: FromQuery[SentState | None] = None,
     channel: FromQuery[str | None] = None,
     execution: FromQuery[str | None] = None,
-    limit: FromQuery[int] = 100,
+    limit: Limit = 100,
     cursor: FromQuery[str | None] = None,
 ) -> dict[str, Any]:
     """List notifications, the latest first."""

@@ -15,7 +15,7 @@ from petra.kernel import commands as c
 from petra.server.conditions import entity_tag
 from petra.server.needs import needs
 from petra.server.openapi import tries
-from petra.server.parameters import page_size, wait_of
+from petra.server.parameters import Limit, page_size, wait_of
 from petra.server.problems import ProblemError
 from petra.server.resources.acts import Trial
 from petra.server.resources.executions import Key, Prefer, command_id, shown_execution
@@ -51,7 +51,7 @@ async def listed(
     step: FromQuery[str | None] = None,
     user: FromQuery[str | None] = None,
     role: FromQuery[list[str] | None] = None,
-    limit: FromQuery[int] = 100,
+    limit: Limit = 100,
     cursor: FromQuery[str | None] = None,
 ) -> Page[WorkItem]:
     """List work items by priority, then age: mine, those that are open, those that are done, or all.

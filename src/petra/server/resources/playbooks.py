@@ -21,7 +21,7 @@ from petra.server.documents import (
 )
 from petra.server.needs import needs
 from petra.server.openapi import answers, takes
-from petra.server.parameters import page_size
+from petra.server.parameters import Limit, page_size
 from petra.server.problems import ProblemError
 from petra.server.resources.definitions import heat_of, versions_of, with_text
 from petra.server.service import AnyHttpRequest, Here, TheService
@@ -31,7 +31,7 @@ from petra.store.trail import noted
 
 @get("/playbooks", opt=needs(May.SEE))
 async def listed(
-    service: TheService, here: Here, limit: FromQuery[int] = 100, cursor: FromQuery[str] = ""
+    service: TheService, here: Here, limit: Limit = 100, cursor: FromQuery[str] = ""
 ) -> Page[PlaybookItem]:
     """List the playbooks that were applied, by path."""
     rows = await service.engine.store.playbooks(
@@ -47,8 +47,8 @@ async def one(
     here: Here,
     path: FromPath[str],
     version: FromQuery[str | None] = None,
-    last: FromQuery[int] = 100,
-    limit: FromQuery[int] = 100,
+    last: Limit = 100,
+    limit: Limit = 100,
 ) -> Response[Any]:
     """Return a playbook with the text of its author; ``…/versions`` and ``…/heat`` of a path with slashes, too."""
     name = path.lstrip("/")

@@ -14,7 +14,7 @@ from typing import Annotated, Any, Literal
 
 import msgspec
 from litestar import Router, get
-from litestar.params import FromPath, FromQuery, HeaderParameter, QueryParameter
+from litestar.params import FromPath, HeaderParameter, QueryParameter
 from litestar.response import Stream
 
 from petra.accounts.shown import moment
@@ -35,7 +35,7 @@ from petra.server.answers.streams import ExecutionMessage
 from petra.server.identity import AGAIN_S, Presented
 from petra.server.needs import needs
 from petra.server.openapi import tells
-from petra.server.parameters import presented_by
+from petra.server.parameters import MaybeNumber, Number, presented_by
 from petra.server.problems import ProblemError
 from petra.server.resources.stories import run_of
 from petra.server.service import AnyHttpRequest, TheService, Who
@@ -66,10 +66,10 @@ async def followed(
     who: Who,
     request: AnyHttpRequest,
     execution: FromPath[str],
-    after: FromQuery[int] = 0,
+    after: Number = 0,
     form: As = "frames",
     last: LastEventId = None,
-    logs: FromQuery[int | None] = None,
+    logs: MaybeNumber = None,
 ) -> Stream:
     """Stream what happens in an execution behind a record; it ends when the execution is over.
 

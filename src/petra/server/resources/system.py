@@ -66,11 +66,13 @@ async def login(
     """Begin a session with the code that 'petra serve' printed, and go to the first page; without one, ask who it is."""
     if code is None:
         return await ui_page(service)
+    request.state.tried = ""  # a code is the owner's
     try:
         secret = await service.identity.begin(code, presented_by(request), address_of(request))
-    except ProblemError:
+    except ProblemError as problem:
         if "text/html" not in request.headers.get("accept", ""):
             raise
+        request.state.code = problem.code
         return Redirect(f"{service.prefix}/login?used=1", status_code=303)
     cookie = session_cookie(service, request, secret)
     return Redirect(f"{service.prefix}/", cookies=[cookie], status_code=303)

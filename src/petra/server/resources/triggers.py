@@ -32,7 +32,7 @@ from petra.server.documents import (
 )
 from petra.server.needs import needs
 from petra.server.openapi import answers
-from petra.server.parameters import page_size
+from petra.server.parameters import Limit, page_size
 from petra.server.service import AnyHttpRequest, Here, TheService
 
 LETTERS_MAX = 500
@@ -117,7 +117,7 @@ async def dead(
     service: TheService,
     here: Here,
     name: FromPath[str],
-    limit: FromQuery[int] = 100,
+    limit: Limit = 100,
     cursor: FromQuery[str | None] = None,
 ) -> dict[str, Any]:
     """List the dead letters of a trigger, the latest first: events that could start nothing, and why."""
