@@ -51,7 +51,7 @@ def refuse_unknown(request: Request[Any, Any, Any]) -> None:
     given = request.query_params
     if not given or request.route_handler.opt.get("any-parameter"):
         return
-    names = known(request.route_handler)
+    names = parameters_of(request.route_handler)
     for name in given:
         if name not in names:
             hint = did_you_mean(name, sorted(names)) if names else "this call has none"
@@ -61,7 +61,7 @@ def refuse_unknown(request: Request[Any, Any, Any]) -> None:
 
 
 @cache
-def known(handler: BaseRouteHandler) -> frozenset[str]:
+def parameters_of(handler: BaseRouteHandler) -> frozenset[str]:
     """Return the parameters that the address of a call may have."""
     fields = dict(handler.parsed_fn_signature.parameters)
     for name in fields.keys() & SHARED.keys():
@@ -86,7 +86,7 @@ def presented_by(request: Request[Any, Any, Any]) -> Presented:
     )
 
 
-def bounded(limit: int) -> int:
+def page_size(limit: int) -> int:
     """Return how many a page may have.
 
     Raises:

@@ -11,12 +11,12 @@ from litestar.params import FromPath, FromQuery, JSONBody
 from petra.accounts import Session, User
 from petra.accounts.audit import NEWEST
 from petra.accounts.secrets import digest
-from petra.accounts.told import moment, token_data, user_data
+from petra.accounts.shown import moment, token_data, user_data
 from petra.desk.principal import EVERYWHERE, POWERS, May, Principal, roles_in
 from petra.server.answers.overview import AuditEntry, AuditVerified, NamespaceItem
-from petra.server.describing import answers
 from petra.server.needs import KNOWN, Where, needs
-from petra.server.parameters import Limit, MaybeNumber, bounded
+from petra.server.openapi import answers
+from petra.server.parameters import Limit, MaybeNumber, page_size
 from petra.server.problems import ProblemError
 from petra.server.service import AnyHttpRequest, Here, TheService, Who
 from petra.server.shapes import Page, Shape
@@ -123,7 +123,7 @@ async def users(
     service: TheService, here: Here, q: FromQuery[str] = "", limit: Limit = 100
 ) -> Page[UserItem]:
     """List the users that you administer; others find with ``q`` those of their namespace by a part of their names."""
-    most = bounded(limit)
+    most = page_size(limit)
     if here.has_somewhere(frozenset({May.ADMINISTER})):
         found = await service.register.users(here)
         return Page(
@@ -248,7 +248,7 @@ async def audit(
     found = await service.audit.entries(
         after=_entry(after or 0),
         before=before,
-        limit=bounded(limit),
+        limit=page_size(limit),
         namespace=namespace,
         actor=actor,
     )

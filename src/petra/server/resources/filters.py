@@ -39,14 +39,14 @@ async def which(
     ended_before: Moment = None,
 ) -> ExecutionFilter:
     """Return the filter that stands in an address."""
-    return await filtered(
+    return await filter_of(
         service, here, status=status, playbook=playbook, version=version, parent=parent, text=q or text, label=label,
         business_key=business_key, since=_time("since", since), until=_time("until", until),
         ended_before=_time("ended_before", ended_before),
     )  # fmt: skip
 
 
-async def filtered(
+async def filter_of(
     service: Service,
     here: Principal,
     *,

@@ -24,8 +24,8 @@ from petra.errors import ExpressionError
 from petra.keychain import KeychainError
 from petra.playbook.trigger import Webhook
 from petra.server.answers.triggers import HookAnswer
-from petra.server.describing import answers
 from petra.server.needs import PAGE
+from petra.server.openapi import answers
 from petra.server.problems import ProblemError
 from petra.server.service import AnyHttpRequest, Service, TheService
 from petra.triggers.incoming import Incoming, Occurrence, RefusedRequestError, occurrences_in

@@ -7,7 +7,7 @@ from typing import Any
 from litestar import Response, Router, delete, get, put
 from litestar.params import FromPath, FromQuery
 
-from petra.accounts.told import moment
+from petra.accounts.shown import moment
 from petra.desk.principal import May
 from petra.desk.resources import Lines, Resources
 from petra.playbook.shared import SharedResource
@@ -19,7 +19,6 @@ from petra.server.answers.limits import (
     WholeLine,
 )
 from petra.server.conditions import IfMatch, replaced_by
-from petra.server.describing import answers
 from petra.server.documents import (
     applied_document,
     document_of,
@@ -27,6 +26,7 @@ from petra.server.documents import (
     takes_document,
 )
 from petra.server.needs import needs
+from petra.server.openapi import answers
 from petra.server.service import AnyHttpRequest, Here, TheService
 from petra.store.rows import LineName
 

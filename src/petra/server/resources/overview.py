@@ -9,15 +9,15 @@ import msgspec
 from litestar import Response, Router, delete, get, put
 from litestar.params import FromPath, FromQuery, JSONBody
 
-from petra.accounts.told import moment
+from petra.accounts.shown import moment
 from petra.desk.letting_in import ITEMS
 from petra.desk.principal import May
 from petra.server.answers.overview import Counts, Hit, SavedView
 from petra.server.conditions import entity_tag
-from petra.server.describing import answers
 from petra.server.needs import KNOWN, needs
+from petra.server.openapi import answers
 from petra.server.problems import ProblemError
-from petra.server.resources.executions import rows_of
+from petra.server.resources.executions import execution_items
 from petra.server.resources.filters import Which
 from petra.server.service import Here, TheService
 from petra.server.shapes import Page, playbook_item, work_item
@@ -102,7 +102,7 @@ async def _executions(
     found = {one.row.id: one for one in [*([exact] if exact is not None else []), *page.rows]}
     return [
         {"kind": "execution", "id": one.id, "title": one.playbook, "row": one}
-        for one in await rows_of(service, list(found.values()))
+        for one in await execution_items(service, list(found.values()))
     ]
 
 

@@ -37,8 +37,8 @@ from petra.kernel import commands as c
 from petra.objects.base import sum_in
 from petra.references import Reference
 from petra.server.answers.overview import CommandReply
-from petra.server.describing import answers, takes
 from petra.server.needs import Where, needs
+from petra.server.openapi import answers, takes
 from petra.server.parameters import WAIT_MAX_S
 from petra.server.problems import ProblemError
 from petra.server.resources.executions import command_id

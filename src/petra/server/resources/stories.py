@@ -9,15 +9,15 @@ import msgspec
 from litestar import Router, get
 from litestar.params import FromPath, FromQuery, QueryParameter
 
-from petra.accounts.told import moment
+from petra.accounts.shown import moment
 from petra.desk.principal import May
 from petra.engine.codec import from_row
 from petra.kernel import Record
 from petra.kernel import events as e
 from petra.server.answers.stories import RunItem, ToldRecord, WholeRun
-from petra.server.describing import answers
 from petra.server.needs import needs
-from petra.server.parameters import Limit, MaybeNumber, Number, NumberInPath, bounded
+from petra.server.openapi import answers
+from petra.server.parameters import Limit, MaybeNumber, Number, NumberInPath, page_size
 from petra.server.problems import ProblemError
 from petra.server.service import TheService
 from petra.server.shapes import Page, Shape
@@ -88,7 +88,7 @@ async def events(
     cursor: MaybeNumber = None,
 ) -> Page[EventItem]:
     """List records with what they say in words: behind ``after``; with ``before``, the last ones before that."""
-    most = bounded(limit)
+    most = page_size(limit)
     story = await service.stories.of(execution)
     fit = _Fit(story, step=step, run=run, kind=record_type, level=level)
     backwards = before is not None and not after and cursor is None
@@ -198,7 +198,7 @@ async def runs(
 ) -> Page[dict[str, Any]]:
     """List step runs in the order in which they started, numbered from 1."""
     story = await service.stories.of(execution)
-    most = bounded(limit)
+    most = page_size(limit)
     fit = (
         run
         for run in story.runs[max(0, cursor) :]

@@ -92,7 +92,7 @@ class _Call(NamedTuple):
 
 
 @lru_cache(2)
-def described(app: Litestar) -> dict[str, Any]:
+def description_of(app: Litestar) -> dict[str, Any]:
     """Return the description of the API, with the problems that every call may answer."""
     schema: dict[str, Any] = app.openapi_schema.to_schema()
     found = list(_calls(app, schema))
