@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
+from petra.cli.document_verbs import apply_documents
 from petra.cli.documents import checked_documents, document_in
 from petra.cli.files import library_option
 from petra.cli.home import act, called, look, request_id, writing
+from petra.cli.marks import applied_mark
 from petra.cli.output import as_json, count, print_json, print_text, tell
 from petra.cli.place import home_option
 from petra.cli.ready import checked
@@ -23,9 +25,6 @@ from petra.library import Library
 from petra.playbook import Playbook, Reading, to_yaml
 from petra.store.base import Store
 from petra.store.rows import PlaybookRow as Row
-
-if TYPE_CHECKING:
-    from petra.playbook.documents import AnyDocument
 
 _DIGEST = 12
 """So much of a digest is shown."""
@@ -62,24 +61,13 @@ def command(
     }
     _refuse_twins({file: reading.checked() for file, reading in readings.items()})
     done = _applied(home, list(readings.values()), allow_unsound=allow_unsound) if files else []
-    if documents:
-        done += _documents(home, documents)
+    done += apply_documents(home, documents)
     if output == "json":
         print_json({"applied": done})
         return
     for one in done:
-        mark = "· unchanged" if one["unchanged"] else click.style("✓ applied", fg="green")
+        mark = applied_mark("applied", unchanged=one["unchanged"])
         tell(f"{mark}  {_named(one['path'], one['version'])}  {one['digest'][:_DIGEST]}")
-
-
-def _documents(home: Path, documents: list[AnyDocument]) -> list[dict[str, Any]]:
-    """Store documents that are no playbooks, resources first: what others start may want some."""
-    from petra.cli.resource import applied  # noqa: PLC0415 - most have none
-    from petra.cli.trigger import applied_documents  # noqa: PLC0415 - as above
-    from petra.playbook.shared import SharedResource  # noqa: PLC0415 - as above
-
-    resources = [one for one in documents if isinstance(one, SharedResource)]
-    return applied(home, resources) + applied_documents(home, documents)
 
 
 def _applied(home: Path, readings: list[Reading], *, allow_unsound: bool) -> list[dict[str, Any]]:

@@ -12,11 +12,9 @@ from collections.abc import Collection, Sequence
 
 import msgspec
 
-from petra.clock import Clock
 from petra.engine import late_assignments
-from petra.engine.cache import Cache
 from petra.engine.custody import Custody
-from petra.engine.life import Life
+from petra.engine.ground import Ground
 from petra.engine.limits import (
     ASSIGN_MAX,
     FRAME_BYTES,
@@ -27,11 +25,9 @@ from petra.engine.limits import (
 from petra.engine.manners import BreachError
 from petra.engine.parcels import further_frames, size_of, unfit
 from petra.engine.reports import ReportIntake
-from petra.engine.shards import Shards
 from petra.engine.workers import Acks, Link, Queued, WorkerSeen, remember
 from petra.errors import PetraError
 from petra.playbook import to_yaml
-from petra.store.base import Store
 from petra.store.errors import FullError, UnavailableError, UncertainError
 from petra.wire import Assignment, frames
 from petra.wire.connection import send_together
@@ -40,25 +36,13 @@ from petra.wire.connection import send_together
 class Dispatcher:
     """Hands assignments to workers."""
 
-    def __init__(  # noqa: PLR0913 - the parts of an engine that it works with
-        self,
-        store: Store,
-        custody: Custody,
-        reports: ReportIntake,
-        *,
-        cache: Cache,
-        clock: Clock,
-        shards: Shards,
-        life: Life,
-        gives: bool = False,
+    def __init__(
+        self, ground: Ground, custody: Custody, reports: ReportIntake, *, gives: bool
     ) -> None:
         """Make one; ``gives`` says that workers may ask for stored credentials."""
         self._gives = gives
-        self._store = store
-        self._cache = cache
-        self._clock = clock
-        self._shards = shards
-        self._life = life
+        self._store, self._clock, self._life = ground.store, ground.clock, ground.life
+        self._shards, self._cache = ground.shards, ground.cache
         self._custody = custody
         self._roster = custody.roster
         self._leases = custody.leases

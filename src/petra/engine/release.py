@@ -13,15 +13,13 @@ from petra.engine.answers import Answered
 from petra.engine.changes import Draft
 from petra.engine.courier import Courier
 from petra.engine.custody import Custody
-from petra.engine.feed import Feed
-from petra.engine.inbox import Inbox
+from petra.engine.ground import Ground
 from petra.engine.news import Told
 from petra.engine.refusals import Refusals
 from petra.engine.reports import ReportIntake
 from petra.engine.submissions import Submission
 from petra.engine.workers import Acks
 from petra.store import rows
-from petra.store.base import Store
 from petra.store.errors import UnavailableError
 
 
@@ -30,28 +28,24 @@ class Releaser:
 
     def __init__(  # noqa: PLR0913 - the parts of an engine that it works with
         self,
+        ground: Ground,
         custody: Custody,
         reports: ReportIntake,
         *,
-        store: Store,
-        inbox: Inbox,
         courier: Courier,
-        feed: Feed,
         refusals: Refusals,
         to_be_sent: Callable[[], None],
         arrived: Callable[[], None],
         lines_changed: Callable[[Iterable[rows.LineName]], None],
     ) -> None:
+        self._store, self._inbox, self._feed = ground.store, ground.inbox, ground.feed
         self._to_be_sent = to_be_sent
         self._arrived = arrived
         self._lines_changed = lines_changed
-        self._store = store
-        self._inbox = inbox
         self._courier = courier
         self._custody = custody
         self._offers = custody.offers
         self._reports = reports
-        self._feed = feed
         self._refusals = refusals
 
     async def release(self, drafts: list[Draft]) -> Acks:

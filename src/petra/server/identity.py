@@ -106,9 +106,10 @@ class Identity:
         return await self._fresh(user.name, presented, address)
 
     async def _fresh(self, user: str, presented: Presented, address: str) -> str:
+        secret = await self.register.begin_session(user, address)
         if before := _carried(presented.cookie):
             await self.register.end_session(before)
-        return await self.register.begin_session(user, address)
+        return secret
 
     # Asking
 

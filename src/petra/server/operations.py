@@ -36,7 +36,7 @@ from petra.server.operation_rows import (
     account_of,
     command_of,
     operation_in,
-    same,
+    same_request,
 )
 from petra.store.errors import StoreError
 from petra.store.rows import ExecutionFilter
@@ -90,7 +90,7 @@ class Operations:
         who.must(May.START if given.act == RERUN else May.STEER)
         asked = request_hash(msgspec.to_builtins(given)).hex()
         if given.key and (known := await self._accounts.account(OPERATION, given.key)) is not None:
-            return same(operation_in(known), asked)
+            return same_request(operation_in(known), asked)
         now, wanted = self._desk.clock.now(), given.wanted
         if wanted is not None:
             until = min(now, wanted.until) if wanted.until is not None else now
@@ -105,7 +105,7 @@ class Operations:
             # another request with this key was quicker
             known = await self._accounts.account(OPERATION, made.id)
             assert known is not None, "it is there"
-            return same(operation_in(known), asked)
+            return same_request(operation_in(known), asked)
         self._set_about(made.id)
         self._changed()
         return made

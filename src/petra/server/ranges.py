@@ -106,7 +106,7 @@ def _whole(objects: Objects, reference: dict[str, Any]) -> Reference:
     return Reference(store=objects.name, key=key, checksum=sum_in(key), size=0)
 
 
-async def ranged(
+async def range_of(
     reader: RangeReader, ref: str, pointer: str, offset: int, limit: int
 ) -> dict[str, Any]:
     """Return part of a value.
@@ -116,16 +116,16 @@ async def ranged(
     """
     value = reader.named(ref)
     for part in _parts(pointer):
-        value = _inside(await _opened(reader, value, part), part, pointer)
+        value = _inside(await _resolved(reader, value, part), part, pointer)
     if is_reference(value) and is_spliced(value):
         return await _of_pieces(reader, value, offset, limit)
     if is_reference(value) and str(value["key"]).endswith(".bin") and not value.get("path"):
         raw, total = await reader.bytes_of(value, offset, limit)
         return _range("bytes", total, offset, len(raw), base64.b64encode(raw).decode())
-    return _part(await _opened(reader, value), offset, limit)
+    return _part(await _resolved(reader, value), offset, limit)
 
 
-async def _opened(reader: RangeReader, value: Any, part: str | None = None) -> Any:
+async def _resolved(reader: RangeReader, value: Any, part: str | None = None) -> Any:
     """Return what a value is, where it stands for another one; of a list in pieces, only the piece that has an item."""
     while is_reference(value):
         if is_spliced(value):
@@ -139,7 +139,7 @@ async def _opened(reader: RangeReader, value: Any, part: str | None = None) -> A
         path = value.get("path", [])
         value = await reader.get(value)
         for name in path:
-            value = _inside(await _opened(reader, value), str(name), "its path")
+            value = _inside(await _resolved(reader, value), str(name), "its path")
     return value
 
 

@@ -59,14 +59,14 @@ class Tests(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 # Checking
 
 
-def checked(text: str) -> dict[str, Any]:
+def check_text(text: str) -> dict[str, Any]:
     """Return the problems of a playbook, its outline and graph, and whether it is sound."""
     reading = read(text, NAME)
     problems = list(reading.problems)
     found: dict[str, Any] = {"ok": reading.ok, "soundness": None, "graph": None, "outline": []}
     found |= {"workload": {}, "input_schema": None}
     if reading.playbook is not None:
-        found |= taken_in(reading.playbook)
+        found |= input_of(reading.playbook)
         found["graph"] = steps_graph(reading)
         found["outline"] = [
             {"step": step.step, "line": reading.at("workflow", n).line}
@@ -84,10 +84,10 @@ def checked(text: str) -> dict[str, Any]:
             "frames": way_of(reading, proof.counterexample) if proof.counterexample else None,
             "notes": [proof.note] if proof.note else [],
         }
-    return {**found, "problems": placed(text, problems)}
+    return {**found, "problems": placed_problems(text, problems)}
 
 
-def taken_in(playbook: Playbook) -> dict[str, Any]:
+def input_of(playbook: Playbook) -> dict[str, Any]:
     """Return what a playbook is started with: its defaults, and what it demands."""
     return {
         "workload": playbook.workload,
@@ -95,7 +95,7 @@ def taken_in(playbook: Playbook) -> dict[str, Any]:
     }
 
 
-def placed(text: str, problems: Sequence[Problem]) -> list[dict[str, Any]]:
+def placed_problems(text: str, problems: Sequence[Problem]) -> list[dict[str, Any]]:
     """Return problems with where they end, and what would mend them."""
     outline, starts = text_of(text), line_starts(text)
     return [_problem(outline, starts, one) for one in problems]
@@ -120,7 +120,7 @@ def _place(prefix: str, text: str, starts: Sequence[int], offset: int) -> dict[s
     return {f"{prefix}line": line, f"{prefix}column": offset - starts[line - 1] + 1}
 
 
-def completed(given: Bench) -> dict[str, Any]:
+def complete_at(given: Bench) -> dict[str, Any]:
     """Return what may stand at a place of a text."""
     starts = line_starts(given.text)
     found = complete(given.text, _offset(given, starts))
@@ -134,7 +134,7 @@ def completed(given: Bench) -> dict[str, Any]:
     return {"items": items, "next": None}
 
 
-def hovered(given: Bench) -> dict[str, Any]:
+def hover_at(given: Bench) -> dict[str, Any]:
     """Say what stands at a place of a text."""
     starts = line_starts(given.text)
     found = hover(text_of(given.text), _offset(given, starts))
@@ -154,7 +154,7 @@ def _offset(given: Bench, starts: Sequence[int]) -> int:
 # Testing
 
 
-def tested(given: Tests) -> dict[str, Any]:
+def run_suite(given: Tests) -> dict[str, Any]:
     """Run the cases of a test file; what it names must have come along."""
     with tempfile.TemporaryDirectory(prefix="petra-tests-") as folder:
         home = Path(folder)
@@ -165,7 +165,7 @@ def tested(given: Tests) -> dict[str, Any]:
         try:
             suite = load_suite(path, confined=True)
         except TestError as error:
-            problems = placed(given.text, suite_problems(path, given.text))
+            problems = placed_problems(given.text, suite_problems(path, given.text))
             said = str(error).replace(f"{folder}/", "")
             return {
                 "ok": False,
@@ -210,11 +210,11 @@ def _case(case: Case, taken: Counter[tuple[str, int]], *, frames: bool) -> dict[
         "arcs": [{"from": step, "index": number} for step, number in sorted(own)],
         "elapsed_s": found.simulation.elapsed_s,
         "status": found.simulation.status()[0],
-        "frames": told(log) if frames else None,
+        "frames": log_frames(log) if frames else None,
     }
 
 
-def told(log: Sequence[Record]) -> Frames:
+def log_frames(log: Sequence[Record]) -> Frames:
     """Return a log that is at hand as frames."""
     story = Story()
     for record in log:

@@ -481,7 +481,7 @@ export interface paths {
          * Frames
          * @description Return what every record moved, in columns: of the records behind ``after`` up to ``until``, at most 50,000 of them.
          *
-         *     With ``bins`` more records are put together into so many cache.
+         *     With ``bins`` more records are put together into so many.
          */
         get: operations["ApiV1ExecutionsFramesFrames"];
         put?: never;
@@ -1307,7 +1307,7 @@ export interface paths {
          * @description Apply a playbook under its path: 201 for a new version, 200 where nothing changed but comments and order.
          *
          *     One whose net is sure to get stuck or to pile up is refused, unless ``allow_unsound``; with ``If-Match`` it is applied
-         *     only if that is the version it replaces.
+         *     only if that is the version it replaces, with ``If-None-Match: *`` only if there is none under that path.
          */
         put: operations["ApiV1PlaybooksPathReplaced"];
         post?: never;
@@ -1472,7 +1472,7 @@ export interface paths {
         put?: never;
         /**
          * Preview
-         * @description Return the next times of a schedule, given by its text or its name; with notes where clocks change.
+         * @description Return when a schedule is due, given by its text or its name: in words, and the next times, with notes where clocks change.
          */
         post: operations["ApiV1SchedulesPreviewPreview"];
         delete?: never;
@@ -1496,6 +1496,8 @@ export interface paths {
         /**
          * Replaced
          * @description Apply a schedule under its name: 201 for a new text, 200 where nothing changed; it is kept from then on.
+         *
+         *     With ``If-Match`` only if that is the text it replaces, with ``If-None-Match: *`` only if there is no such schedule.
          */
         put: operations["ApiV1SchedulesNameReplaced"];
         post?: never;
@@ -4544,6 +4546,7 @@ export interface components {
             catch_up_s: number;
             cron: string | null;
             digest: string;
+            document: Record<string, never>;
             due: string | null;
             every_s: number | null;
             execution: string;
@@ -4952,10 +4955,11 @@ export interface components {
         };
         /**
          * TimesAhead
-         * @description The next times of a schedule.
+         * @description When a schedule is due, in words, and its next times.
          */
         TimesAhead: {
             next: components["schemas"]["NominalTime"][];
+            words: string;
         };
         /**
          * TokenItem
@@ -5591,7 +5595,7 @@ export interface operations {
         requestBody: {
             content: {
                 "application/json": components["schemas"]["PlaybookSource"];
-                "application/yaml": string;
+                "application/yaml": unknown;
             };
         };
         responses: {
@@ -5754,7 +5758,7 @@ export interface operations {
                 since?: string | null;
                 until?: string | null;
                 ended_before?: string | null;
-                sort?: string;
+                sort?: "started" | "-started";
                 limit?: number;
                 cursor?: string | null;
             };
@@ -6109,7 +6113,7 @@ export interface operations {
             };
             cookie?: never;
         };
-        requestBody: {
+        requestBody?: {
             content: {
                 "application/json": components["schemas"]["Reason"] | null;
             };
@@ -6793,7 +6797,7 @@ export interface operations {
             };
             cookie?: never;
         };
-        requestBody: {
+        requestBody?: {
             content: {
                 "application/json": components["schemas"]["Reason"] | null;
             };
@@ -7178,7 +7182,7 @@ export interface operations {
             };
             cookie?: never;
         };
-        requestBody: {
+        requestBody?: {
             content: {
                 "application/json": components["schemas"]["SignalBody"] | null;
             };
@@ -7270,7 +7274,7 @@ export interface operations {
             };
             cookie?: never;
         };
-        requestBody: {
+        requestBody?: {
             content: {
                 "application/json": components["schemas"]["Reason"] | null;
             };
@@ -7594,7 +7598,7 @@ export interface operations {
         requestBody: {
             content: {
                 "application/json": components["schemas"]["PlaybookSource"];
-                "application/yaml": string;
+                "application/yaml": unknown;
             };
         };
         responses: {
@@ -7754,7 +7758,7 @@ export interface operations {
         requestBody: {
             content: {
                 "application/json": components["schemas"]["PlaybookSource"];
-                "application/yaml": string;
+                "application/yaml": unknown;
             };
         };
         responses: {
@@ -8348,7 +8352,7 @@ export interface operations {
         requestBody: {
             content: {
                 "application/json": components["schemas"]["PlaybookSource"];
-                "application/yaml": string;
+                "application/yaml": unknown;
             };
         };
         responses: {
@@ -8437,6 +8441,7 @@ export interface operations {
             };
             header?: {
                 "If-Match"?: string | null;
+                "If-None-Match"?: string | null;
             };
             path: {
                 path: string;
@@ -8446,7 +8451,7 @@ export interface operations {
         requestBody: {
             content: {
                 "application/json": components["schemas"]["PlaybookSource"];
-                "application/yaml": string;
+                "application/yaml": unknown;
             };
         };
         responses: {
@@ -8880,6 +8885,7 @@ export interface operations {
             };
             header?: {
                 "If-Match"?: string | null;
+                "If-None-Match"?: string | null;
             };
             path: {
                 name: string;
@@ -8889,7 +8895,7 @@ export interface operations {
         requestBody: {
             content: {
                 "application/json": components["schemas"]["PlaybookSource"];
-                "application/yaml": string;
+                "application/yaml": unknown;
             };
         };
         responses: {
@@ -9022,7 +9028,7 @@ export interface operations {
             };
             cookie?: never;
         };
-        requestBody: {
+        requestBody?: {
             content: {
                 "application/json": components["schemas"]["PauseReason"] | null;
             };
@@ -9598,7 +9604,7 @@ export interface operations {
         requestBody: {
             content: {
                 "application/json": components["schemas"]["Simulated"];
-                "application/yaml": string;
+                "application/yaml": unknown;
             };
         };
         responses: {
@@ -9722,7 +9728,7 @@ export interface operations {
         requestBody: {
             content: {
                 "application/json": components["schemas"]["Tests"];
-                "application/yaml": string;
+                "application/yaml": unknown;
             };
         };
         responses: {
@@ -9953,7 +9959,7 @@ export interface operations {
         requestBody: {
             content: {
                 "application/json": components["schemas"]["PlaybookSource"];
-                "application/yaml": string;
+                "application/yaml": unknown;
             };
         };
         responses: {
@@ -10122,7 +10128,7 @@ export interface operations {
             };
             cookie?: never;
         };
-        requestBody: {
+        requestBody?: {
             content: {
                 "application/json": components["schemas"]["PauseReason"] | null;
             };
@@ -10165,7 +10171,7 @@ export interface operations {
             };
             cookie?: never;
         };
-        requestBody: {
+        requestBody?: {
             content: {
                 "application/json": components["schemas"]["Letters"] | null;
             };
@@ -10702,7 +10708,7 @@ export interface operations {
             };
             cookie?: never;
         };
-        requestBody: {
+        requestBody?: {
             content: {
                 "application/json": components["schemas"]["ActBody"] | null;
             };

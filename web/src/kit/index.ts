@@ -23,6 +23,7 @@ export { Tabs } from './Tabs';
 export { toast } from './toast';
 export { useNow } from './useNow';
 export { type Paged, usePages } from './usePages';
+export { useRested } from './useRested';
 export { useWidth } from './useWidth';
 export { Value } from './Value';
 export type { Column } from './VirtualTable';

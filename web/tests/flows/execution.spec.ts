@@ -19,6 +19,15 @@ test('5 a failed run opens on its failure; what was thrown is text', async ({ in
   await isAccessible(page);
 });
 
+/** What `petra replay -o json` says of a moment. */
+interface Replayed {
+  seq: number;
+  records: number;
+  event: { type: string; step?: string };
+  marking: Record<string, number>;
+  ctx: Record<string, unknown>;
+}
+
 test('6 scrubbed back, marking, ctx and log agree with petra replay', async ({ inside: page, served }) => {
   const id = await served.run(APPROVAL);
   await page.goto(`${served.said.url}/e/${id}`);
@@ -26,13 +35,13 @@ test('6 scrubbed back, marking, ctx and log agree with petra replay', async ({ i
   await expect(slider).toHaveAttribute('aria-valuemax', /^[3-9]$/);
   const last = Number(await slider.getAttribute('aria-valuemax'));
   for (const seq of [1, 2, 3, last]) {
-    await page.goto(`${served.said.url}/e/${id}?at=${seq}&table=yes&tab=ctx`);
+    await page.goto(`${served.said.url}/e/${id}?at=${seq}&sel=rec:${seq}&level=all&table=yes&tab=ctx`);
     await expect(slider).toHaveAttribute('aria-valuenow', String(seq));
     const replay = JSON.parse(
       execFileSync(PETRA, ['replay', id, '--to', String(seq), '--server', served.said.url, '-o', 'json'], {
         env: { ...process.env, PETRA_TOKEN: served.said.token },
       }).toString(),
-    ) as { marking: Record<string, number>; ctx: Record<string, unknown> };
+    ) as Replayed;
     const tokens = replay.marking;
     for (const step of ['count', 'wait', 'last']) {
       const row = page
@@ -45,11 +54,19 @@ test('6 scrubbed back, marking, ctx and log agree with petra replay', async ({ i
     const side = page.getByRole('region', { name: 'Details' });
     if ('doubled' in replay.ctx) await expect(side).toContainText(`doubled: ${replay.ctx.doubled}`);
     else await expect(side).toContainText('ctx is empty here');
+    const log = page.getByRole('grid', { name: 'Records' });
+    await expect(log).toHaveAttribute('aria-rowcount', String(replay.records + 1));
+    const here = log.getByRole('row', { selected: true }).getByRole('gridcell');
+    await expect(here.nth(0)).toHaveText(String(replay.seq));
+    await expect(here.nth(2)).toHaveText(replay.event.type);
+    await expect(here.nth(3)).toHaveText(replay.event.step ?? '');
+    await expect(log.locator('[role=row][data-faint]')).toHaveCount(last - seq);
   }
 });
 
-test('7 play, stop, step, and back to live', async ({ inside: page, served }) => {
+test('7 play, pause, step, and back to live', async ({ inside: page, served }) => {
   const id = await served.run(example('fan_out'));
+  await page.clock.install(); // a story is played by the clock, which goes on when it is told to
   await page.goto(`${served.said.url}/e/${id}?at=1`);
   const slider = page.getByRole('slider', { name: 'Record' });
   await expect(page.getByText('As it was at record 1')).toBeVisible();
@@ -59,6 +76,19 @@ test('7 play, stop, step, and back to live', async ({ inside: page, served }) =>
   await expect(slider).toHaveAttribute('aria-valuenow', '3');
   await page.keyboard.press('ArrowLeft');
   await expect(slider).toHaveAttribute('aria-valuenow', '2');
+  const beat = () => page.clock.runFor(500); // no gap is played longer than that
+  const at = async () => Number(await slider.getAttribute('aria-valuenow'));
+  await page.clock.pauseAt(Date.now() + 60_000);
+  await page.getByRole('button', { name: 'Play' }).click();
+  await beat();
+  await expect.poll(at).toBeGreaterThan(2);
+  await page.getByRole('button', { name: 'Stop' }).click();
+  await expect(page.getByRole('button', { name: 'Play' })).toBeVisible();
+  const stopped = await at();
+  for (let n = 0; n < 5; n++) await beat();
+  expect(await at()).toBe(stopped);
+  await expect(page.getByText(`As it was at record ${stopped}`)).toBeVisible();
+  await page.clock.resume();
   await page.getByRole('button', { name: 'Play' }).click();
   await expect(page.getByText('As it was at record')).toHaveCount(0);
   await expect(slider).toHaveAttribute('aria-valuenow', (await slider.getAttribute('aria-valuemax')) ?? '');
@@ -80,6 +110,8 @@ test('8 the selection is one: graph, timeline, log and details follow each other
   await page.getByRole('button', { name: 'All of it' }).click();
   await page.locator('[data-step="open_report"]').click();
   await expect(page).toHaveURL(/sel=step:open_report/);
+  const lanes = page.getByRole('region', { name: 'Timeline' }).locator('button[data-selected]');
+  await expect(lanes).toHaveText(['open_report']);
   const log = page.getByRole('region', { name: 'Log' });
   await expect(log.locator('h3')).toContainText('step:open_report');
   await expect(log.getByRole('gridcell', { name: 'open_report', exact: true }).first()).toBeVisible();
@@ -88,6 +120,7 @@ test('8 the selection is one: graph, timeline, log and details follow each other
     page.getByRole('region', { name: 'Details' }).getByRole('heading', { name: 'open_report' }).first(),
   ).toBeVisible();
   await page.getByRole('region', { name: 'Timeline' }).getByRole('button', { name: 'read_sales' }).click();
+  await expect(lanes).toHaveText(['read_sales']);
   await expect(page).toHaveURL(/sel=step:read_sales/);
   await expect(page.locator('[data-step="read_sales"]')).toHaveAttribute('data-selected', 'true');
   await page.keyboard.press('Escape');

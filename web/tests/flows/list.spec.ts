@@ -2,7 +2,7 @@ import { APPROVAL, FAILING } from './books';
 import { example, expect, isAccessible, letIn, Served, test } from './serving';
 
 test.describe('the list of executions', () => {
-  test('1 the first visit teaches, and what is applied can be started', async ({ page }) => {
+  test('1 the first visit teaches, the tour starts, and what is applied can be started', async ({ page }) => {
     const served = new Served();
     try {
       await served.start();
@@ -10,7 +10,14 @@ test.describe('the list of executions', () => {
       await expect(page.getByRole('heading', { name: 'Nothing has run here yet' })).toBeVisible();
       await expect(page.getByText('petra run examples/hello.yaml')).toBeVisible();
       await isAccessible(page);
+      await page.getByRole('button', { name: 'Start the tour' }).click();
+      await page.waitForURL('**/e/**');
+      await expect(page.locator('h1 + span')).toContainText('waiting · human');
+      await expect(page.locator('[data-step="approve"]')).toHaveAttribute('data-state', 'waiting');
+      await expect(page.locator('[data-step="enrich"]')).toHaveAttribute('data-state', 'partial');
       await served.apply(example('hello'));
+      await page.getByRole('link', { name: 'Executions' }).click();
+      await expect(page.getByRole('row').filter({ has: page.getByRole('gridcell') })).toHaveCount(1);
       await page.keyboard.press('s');
       const dialog = page.getByRole('dialog', { name: 'Start an execution' });
       await expect(dialog.getByLabel('Playbook')).toBeVisible();

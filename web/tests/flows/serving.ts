@@ -5,7 +5,7 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { test as base, expect, type Page } from '@playwright/test';
+import { type Browser, test as base, expect, type Page } from '@playwright/test';
 import { AxeBuilder } from './axe';
 
 const ROOT = join(import.meta.dirname, '../../..');
@@ -161,6 +161,20 @@ export async function letIn(page: Page, served: Served): Promise<void> {
   await page.waitForURL('**/executions');
   const cookie = (await page.context().cookies()).find((one) => one.httpOnly);
   if (cookie) kept.set(served, { value: cookie.value, at: served.said.login_url });
+}
+
+const WORD = 'correct horse battery';
+
+/** A browser of somebody else, who came in by name and password. */
+export async function loggedIn(browser: Browser, served: Served, name: string): Promise<Page> {
+  await served.call('POST', '/users', { name, roles: ['admin'], password: WORD });
+  const page = await (await browser.newContext()).newPage();
+  await page.goto(served.said.url);
+  await page.getByLabel('Name').fill(name);
+  await page.getByLabel('Password').fill(WORD);
+  await page.getByRole('button', { name: 'Log in' }).click();
+  await page.waitForURL('**/executions');
+  return page;
 }
 
 /** Nothing on the page that keeps somebody out. */

@@ -6,7 +6,8 @@ import { APPROVAL, ASKING, CALLED, CALLING, FAILING, GATED, LOOP, SCHEDULE } fro
 import { example, expect, letIn, Served, test } from '../flows/serving';
 
 const OUT = process.env.PETRA_PICTURES || join(import.meta.dirname, '../../.cache/pictures');
-const FREIGHT = readFileSync(join(import.meta.dirname, 'freight.yaml'), 'utf8');
+const TOUR = join(import.meta.dirname, '../../src/features/executions/tour.yaml');
+const FREIGHT = readFileSync(TOUR, 'utf8');
 const WIDTHS = [1440, 1024, 390];
 const THEMES = ['dark', 'light'] as const;
 
@@ -87,6 +88,7 @@ test('pictures of every page', async ({ page }) => {
       { name: 'editor', path: '/edit/freight', ready: '.cm-content' },
       { name: 'inbox', path: `/inbox?box=open&item=${item?.execution}/${item?.id}`, ready: 'h2' },
       { name: 'schedules', path: '/schedules', ready: 'h1' },
+      { name: 'schedule-editor', path: '/schedules?edit=nightly', ready: '[aria-label="The next times"]' },
       { name: 'workers', path: '/workers', ready: 'h1' },
       { name: 'system', path: '/system', ready: 'h1' },
       { name: 'audit', path: '/system?tab=audit', ready: '[role=row]' },

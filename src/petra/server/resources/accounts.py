@@ -5,23 +5,22 @@ from __future__ import annotations
 from typing import Any
 
 import msgspec
-from litestar import Request, Response, Router, delete, get, patch, post
+from litestar import Response, Router, delete, get, patch, post
 from litestar.params import FromPath, FromQuery, JSONBody
 
 from petra.accounts import Session, User
 from petra.accounts.audit import NEWEST
 from petra.accounts.secrets import digest
-from petra.accounts.told import moment, token_data, user_data
+from petra.accounts.shown import moment, token_data, user_data
 from petra.desk.principal import EVERYWHERE, POWERS, May, Principal, roles_in
 from petra.server.answers.overview import AuditEntry, AuditVerified, NamespaceItem
-from petra.server.describing import answers
 from petra.server.needs import KNOWN, Where, needs
-from petra.server.parameters import bounded
+from petra.server.openapi import answers
+from petra.server.parameters import Limit, MaybeNumber, page_size
 from petra.server.problems import ProblemError
-from petra.server.service import Here, TheService, Who
+from petra.server.service import AnyHttpRequest, Here, TheService, Who
 from petra.server.shapes import Page, Shape
 
-AnyHttpRequest = Request[Any, Any, Any]
 _ADMIN = needs(May.ADMINISTER, where=Where.SOMEWHERE)
 _CHIEF = needs(May.ADMINISTER, where=Where.EVERYWHERE)
 
@@ -121,10 +120,10 @@ def _session(one: Session, current: str) -> SessionItem:
 
 @get("/users", opt=needs(May.ADMINISTER, May.DECIDE, May.STEER, where=Where.SOMEWHERE))
 async def users(
-    service: TheService, here: Here, q: FromQuery[str] = "", limit: FromQuery[int] = 100
+    service: TheService, here: Here, q: FromQuery[str] = "", limit: Limit = 100
 ) -> Page[UserItem]:
     """List the users that you administer; others find with ``q`` those of their namespace by a part of their names."""
-    most = bounded(limit)
+    most = page_size(limit)
     if here.has_somewhere(frozenset({May.ADMINISTER})):
         found = await service.register.users(here)
         return Page(
@@ -233,9 +232,9 @@ async def audit(
     who: Who,
     namespace: FromQuery[str | None] = None,
     actor: FromQuery[str | None] = None,
-    after: FromQuery[int | None] = None,
-    limit: FromQuery[int] = 100,
-    cursor: FromQuery[int | None] = None,
+    after: MaybeNumber = None,
+    limit: Limit = 100,
+    cursor: MaybeNumber = None,
 ) -> Page[dict[str, Any]]:
     """Return the audit, newest first: of a namespace, or whole for who administers all of them.
 
@@ -249,7 +248,7 @@ async def audit(
     found = await service.audit.entries(
         after=_entry(after or 0),
         before=before,
-        limit=bounded(limit),
+        limit=page_size(limit),
         namespace=namespace,
         actor=actor,
     )

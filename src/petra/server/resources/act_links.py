@@ -8,9 +8,9 @@ Rule 3: the link stands in no log and in no entry of the audit; who it is for is
 from __future__ import annotations
 
 from html import escape
-from typing import Any, Final
+from typing import Final
 
-from litestar import Request, Response, Router, get, post
+from litestar import Response, Router, get, post
 from litestar.params import FromQuery
 
 from petra.accounts.audit import Note
@@ -19,11 +19,10 @@ from petra.errors import PetraError
 from petra.kernel import commands as c
 from petra.notify.links import ActLink, used_name
 from petra.server.needs import OPEN
-from petra.server.service import Service, TheService
+from petra.server.service import AnyHttpRequest, Service, TheService
 from petra.store.accounts import Account
 from petra.store.trail import acting
 
-AnyHttpRequest = Request[Any, Any, Any]
 USED: Final = "link"
 _OPEN_STATES: Final = ("offered", "allocated", "started")
 _HEADERS: Final = {

@@ -13,8 +13,8 @@ from petra.desk.looking import looked
 from petra.desk.principal import May
 from petra.kernel.state import State
 from petra.server.answers.stories import ExplainedNow
-from petra.server.describing import answers
 from petra.server.needs import needs
+from petra.server.openapi import answers
 from petra.server.service import TheService
 
 EACH = 3

@@ -12,7 +12,7 @@ import hmac
 from typing import Any, Final
 
 import msgspec
-from litestar import Request, Response, Router, get, post, route
+from litestar import Response, Router, get, post, route
 from litestar.params import FromPath
 
 from petra.desk.principal import May, Principal
@@ -24,15 +24,14 @@ from petra.errors import ExpressionError
 from petra.keychain import KeychainError
 from petra.playbook.trigger import Webhook
 from petra.server.answers.triggers import HookAnswer
-from petra.server.describing import answers
 from petra.server.needs import PAGE
+from petra.server.openapi import answers
 from petra.server.problems import ProblemError
-from petra.server.service import Service, TheService
+from petra.server.service import AnyHttpRequest, Service, TheService
 from petra.triggers.incoming import Incoming, Occurrence, RefusedRequestError, occurrences_in
 from petra.triggers.rules import Response as Answer
 from petra.triggers.signatures import UnverifiedError, secrets_in, verify
 
-AnyHttpRequest = Request[Any, Any, Any]
 AT_ONCE: Final = 32
 CHALLENGE_MAX: Final = 1_000
 _HEADERS: Final = {

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
-from litestar import Request, Response, Router, get, post, put
+from litestar import Response, Router, get, post, put
 from litestar.params import FromPath, JSONBody
 from litestar.response import Stream
 
@@ -24,9 +24,8 @@ from petra.objects import Objects, Reference
 from petra.objects.base import sum_in
 from petra.server.needs import Where, needs
 from petra.server.problems import ProblemError
-from petra.server.service import Service, TheService, Who
+from petra.server.service import AnyHttpRequest, Service, TheService, Who
 
-AnyHttpRequest = Request[Any, Any, Any]
 _WORKERS = needs(May.WORK, where=Where.SOMEWHERE)
 _CODES = {
     "not_found": "not-found",

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from http.cookies import CookieError, SimpleCookie
-from typing import Any, Final
+from typing import Final
 
-from litestar import Request, Router, get
+from litestar import Router, get
 from litestar.datastructures import Cookie
 from litestar.response import Redirect
 
@@ -14,9 +14,8 @@ from petra.server.needs import OPEN
 from petra.server.parameters import presented_by
 from petra.server.problems import ProblemError
 from petra.server.resources.system import address_of, session_cookie
-from petra.server.service import Service, TheService
+from petra.server.service import AnyHttpRequest, Service, TheService
 
-AnyHttpRequest = Request[Any, Any, Any]
 COOKIE: Final = "petra_log_in"
 PATH: Final = "/login/oidc"
 

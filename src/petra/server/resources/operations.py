@@ -11,12 +11,12 @@ from litestar.params import FromPath, FromQuery, JSONBody
 
 from petra.desk.principal import May
 from petra.server.answers.overview import OperationItem
-from petra.server.describing import answers
 from petra.server.needs import needs
+from petra.server.openapi import answers
 from petra.server.operation_rows import WantedOperation
 from petra.server.problems import ProblemError
 from petra.server.resources.executions import Key, command_id
-from petra.server.resources.filters import filtered
+from petra.server.resources.filters import filter_of
 from petra.server.service import Here, TheService
 from petra.server.shapes import Page
 from petra.store.rows import ExecutionFilter
@@ -62,7 +62,7 @@ async def _wanted(service: TheService, here: Here, data: NewOperation) -> Execut
             raise ProblemError("invalid-input", f"at most {IDS_MAX:,} ids at once")
         return None
     one = data.filter
-    return await filtered(
+    return await filter_of(
         service, here, status=_many(one.status), playbook=one.playbook, version=one.version, parent=one.parent,
         text=one.q or one.text, label=_many(one.label), business_key=one.business_key,
         since=one.since, until=one.until,

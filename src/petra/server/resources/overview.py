@@ -9,14 +9,15 @@ import msgspec
 from litestar import Response, Router, delete, get, put
 from litestar.params import FromPath, FromQuery, JSONBody
 
-from petra.accounts.told import moment
+from petra.accounts.shown import moment
 from petra.desk.letting_in import ITEMS
 from petra.desk.principal import May
 from petra.server.answers.overview import Counts, Hit, SavedView
-from petra.server.describing import answers
+from petra.server.conditions import entity_tag
 from petra.server.needs import KNOWN, needs
+from petra.server.openapi import answers
 from petra.server.problems import ProblemError
-from petra.server.resources.executions import rows_of
+from petra.server.resources.executions import execution_items
 from petra.server.resources.filters import Which
 from petra.server.service import Here, TheService
 from petra.server.shapes import Page, playbook_item, work_item
@@ -101,7 +102,7 @@ async def _executions(
     found = {one.row.id: one for one in [*([exact] if exact is not None else []), *page.rows]}
     return [
         {"kind": "execution", "id": one.id, "title": one.playbook, "row": one}
-        for one in await rows_of(service, list(found.values()))
+        for one in await execution_items(service, list(found.values()))
     ]
 
 
@@ -152,7 +153,7 @@ async def view(service: TheService, here: Here, name: FromPath[str]) -> Response
     account = await _mine(service, here, name)
     if account is None:
         raise ProblemError("not-found", f"there is no view '{name[:NAME_MAX]}'")
-    return Response(_shown(account, here.name), headers={"ETag": f'"{account.version}"'})
+    return Response(_shown(account, here.name), headers=entity_tag(account.version))
 
 
 @put("/views/{name:str}", status_code=200, opt=KNOWN | answers(SavedView, 201))
@@ -175,7 +176,7 @@ async def keep_view(
     if not await noted(partial(accounts.keep, made)):
         raise ProblemError("stale", "somebody changed it at the same time")
     status = 200 if known is not None else 201
-    return Response(_shown(made, here.name), status_code=status, headers={"ETag": f'"{version}"'})
+    return Response(_shown(made, here.name), status_code=status, headers=entity_tag(version))
 
 
 @delete("/views/{name:str}", status_code=204, opt=KNOWN)

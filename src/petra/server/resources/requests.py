@@ -11,7 +11,7 @@ from collections.abc import AsyncIterator
 from typing import Any
 
 import msgspec
-from litestar import Request, Router, get, post
+from litestar import Router, get, post
 from litestar.params import FromPath
 from litestar.response import Stream
 
@@ -37,14 +37,13 @@ from petra.kernel import commands as c
 from petra.objects.base import sum_in
 from petra.references import Reference
 from petra.server.answers.overview import CommandReply
-from petra.server.describing import answers, takes
 from petra.server.needs import Where, needs
+from petra.server.openapi import answers, takes
 from petra.server.parameters import WAIT_MAX_S
 from petra.server.problems import ProblemError
 from petra.server.resources.executions import command_id
-from petra.server.service import Here, TheService, Who
+from petra.server.service import AnyHttpRequest, Here, TheService, Who
 
-AnyHttpRequest = Request[Any, Any, Any]
 _ACTS = (May.SEE, May.START, May.STEER, May.APPLY, May.DECIDE, May.ADMINISTER)
 
 

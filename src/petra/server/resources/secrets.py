@@ -11,8 +11,8 @@ from litestar.params import FromPath, JSONBody
 from petra.accounts.safe import Safe, StoredSecret
 from petra.desk.principal import May
 from petra.keychain import KeychainError
-from petra.server.describing import ALSO
 from petra.server.needs import Where, needs
+from petra.server.openapi import ALSO
 from petra.server.problems import ProblemError
 from petra.server.service import Here, Service, TheService
 from petra.server.shapes import Page, Shape

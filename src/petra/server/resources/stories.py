@@ -9,15 +9,15 @@ import msgspec
 from litestar import Router, get
 from litestar.params import FromPath, FromQuery, QueryParameter
 
-from petra.accounts.told import moment
+from petra.accounts.shown import moment
 from petra.desk.principal import May
 from petra.engine.codec import from_row
 from petra.kernel import Record
 from petra.kernel import events as e
 from petra.server.answers.stories import RunItem, ToldRecord, WholeRun
-from petra.server.describing import answers
 from petra.server.needs import needs
-from petra.server.parameters import bounded
+from petra.server.openapi import answers
+from petra.server.parameters import Limit, MaybeNumber, Number, NumberInPath, page_size
 from petra.server.problems import ProblemError
 from petra.server.service import TheService
 from petra.server.shapes import Page, Shape
@@ -37,6 +37,7 @@ Level = Literal["important", "all"]
 RunWord = Literal["running", "done", "failed", "withdrawn", "returned"]
 RunsIn = Annotated[RunWord | None, QueryParameter(name="state", required=False)]
 EventType = Annotated[str | None, QueryParameter(name="type", required=False)]
+Bins = Annotated[int | None, QueryParameter(schema_extra={"minimum": 1, "maximum": BINS_MAX})]
 
 
 class EventItem(Shape, frozen=True):
@@ -56,13 +57,13 @@ class EventItem(Shape, frozen=True):
 async def frames(
     service: TheService,
     execution: FromPath[str],
-    after: FromQuery[int] = 0,
-    until: FromQuery[int | None] = None,
-    bins: FromQuery[int | None] = None,
+    after: Number = 0,
+    until: MaybeNumber = None,
+    bins: Bins = None,
 ) -> Frames:
     """Return what every record moved, in columns: of the records behind ``after`` up to ``until``, at most 50,000 of them.
 
-    With ``bins`` more records are put together into so many cache.
+    With ``bins`` more records are put together into so many.
     """
     if bins is not None and not 1 <= bins <= BINS_MAX:
         raise ProblemError("bad-request", f"'bins' is {bins}; it must be from 1 to {BINS_MAX:,}")
@@ -76,18 +77,18 @@ async def frames(
 async def events(
     service: TheService,
     execution: FromPath[str],
-    after: FromQuery[int] = 0,
-    before: FromQuery[int | None] = None,
+    after: Number = 0,
+    before: MaybeNumber = None,
     step: FromQuery[str | None] = None,
-    run: FromQuery[int | None] = None,
+    run: MaybeNumber = None,
     record_type: EventType = None,
     text: FromQuery[str] = "",
     level: FromQuery[Level] = "all",
-    limit: FromQuery[int] = 100,
-    cursor: FromQuery[int | None] = None,
+    limit: Limit = 100,
+    cursor: MaybeNumber = None,
 ) -> Page[EventItem]:
     """List records with what they say in words: behind ``after``; with ``before``, the last ones before that."""
-    most = bounded(limit)
+    most = page_size(limit)
     story = await service.stories.of(execution)
     fit = _Fit(story, step=step, run=run, kind=record_type, level=level)
     backwards = before is not None and not after and cursor is None
@@ -174,9 +175,7 @@ def preview(value: Any) -> str:
 
 
 @get("/executions/{execution:str}/events/{seq:int}", opt=needs(May.SEE) | answers(ToldRecord))
-async def event(
-    service: TheService, execution: FromPath[str], seq: FromPath[int]
-) -> dict[str, Any]:
+async def event(service: TheService, execution: FromPath[str], seq: NumberInPath) -> dict[str, Any]:
     """Return one record whole."""
     rows = await service.engine.store.read(execution, after=seq - 1, limit=1) if seq > 0 else []
     if not rows or rows[0].seq != seq:
@@ -194,12 +193,12 @@ async def runs(
     execution: FromPath[str],
     step: FromQuery[str | None] = None,
     wanted: RunsIn = None,
-    limit: FromQuery[int] = 100,
-    cursor: FromQuery[int] = 0,
+    limit: Limit = 100,
+    cursor: Number = 0,
 ) -> Page[dict[str, Any]]:
     """List step runs in the order in which they started, numbered from 1."""
     story = await service.stories.of(execution)
-    most = bounded(limit)
+    most = page_size(limit)
     fit = (
         run
         for run in story.runs[max(0, cursor) :]
@@ -227,9 +226,7 @@ async def run_of(service: TheService, execution: str, number: int) -> tuple[Stor
 
 
 @get("/executions/{execution:str}/runs/{n:int}", opt=needs(May.SEE) | answers(WholeRun))
-async def one_run(
-    service: TheService, execution: FromPath[str], n: FromPath[int]
-) -> dict[str, Any]:
+async def one_run(service: TheService, execution: FromPath[str], n: NumberInPath) -> dict[str, Any]:
     """Show a step run: its arguments, attempts, writes, its result or a reference to it, who has it."""
     _, run = await run_of(service, execution, n)
     begun = (await service.moments.at(execution, run.first)).entry.state.runs.get(run.id)

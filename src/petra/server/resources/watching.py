@@ -7,20 +7,19 @@ from ipaddress import ip_address
 from itertools import islice
 from typing import Any
 
-from litestar import Request, Response, Router, get
+from litestar import Response, Router, get
 
 from petra.desk.principal import EVERYWHERE, May
 from petra.engine.cache import Entry
 from petra.engine.workers import ALONE
 from petra.server.answers.overview import PoolItem, ResourceItem, ShardItem
-from petra.server.describing import answers
 from petra.server.metrics import MEDIA_TYPE, Metrics
 from petra.server.needs import OPEN, Where, needs
+from petra.server.openapi import answers
 from petra.server.parameters import presented_by
-from petra.server.service import Here, TheService
+from petra.server.service import AnyHttpRequest, Here, TheService
 from petra.server.shapes import Page
 
-AnyHttpRequest = Request[Any, Any, Any]
 _metrics = Metrics()
 RESOURCES_MAX = 500
 HOLDERS_MAX = 20

@@ -1,6 +1,8 @@
 /** What the server says of a text, as the editor shows it: from where to where, and how it is mended. */
 import type { Finding } from '../../api/authoring';
 
+export type Fix = Finding['fixes'][number];
+
 export interface Span {
   from: number;
   to: number;
@@ -41,6 +43,18 @@ export function spanOf(found: Finding, places: Places): Span {
   const from = places.at(found.line, found.column);
   const to = found.end_line ? places.at(found.end_line, found.end_column ?? found.column) : from + 1;
   return { from, to: Math.max(to, from) };
+}
+
+/** What a fix changes: from where to where, never backwards. */
+export function fixed(fix: Fix, places: Places): Span {
+  const from = places.at(fix.line, fix.column);
+  return { from, to: Math.max(from, places.at(fix.end_line, fix.end_column)) };
+}
+
+/** A text with a fix in it. */
+export function mended(text: string, fix: Fix): string {
+  const { from, to } = fixed(fix, new Places(text));
+  return text.slice(0, from) + fix.text + text.slice(to);
 }
 
 /** Why a text cannot be applied; null where it can. */

@@ -24,6 +24,7 @@ import {
 } from '../../kit';
 import { BulkBar } from './BulkBar';
 import css from './executions.module.css';
+import { FirstVisit } from './FirstVisit';
 import { PeekPane } from './PeekPane';
 import { QueryBar } from './QueryBar';
 import { StartsChart } from './StartsChart';
@@ -201,7 +202,9 @@ export function Page() {
             }
           />
         ) : null}
-        {first ? <FirstVisit onStart={() => setStarts(true)} /> : null}
+        {first ? (
+          <FirstVisit may={who.data?.may ?? []} onStart={() => setStarts(true)} onStarted={open} />
+        ) : null}
         {peeks && selected ? <PeekPane row={selected} onClose={() => setPeeks(false)} /> : null}
       </div>
       {rows.length >= ROWS_MAX ? (
@@ -220,25 +223,5 @@ export function Page() {
       ) : null}
       {starts ? <StartDialog onClose={() => setStarts(false)} onStarted={open} /> : null}
     </>
-  );
-}
-
-function FirstVisit({ onStart }: { onStart: () => void }) {
-  return (
-    <div className="grow">
-      <Empty
-        title="Nothing has run here yet"
-        command="petra run examples/hello.yaml"
-        act={
-          <Button kind="main" onClick={onStart}>
-            Start a playbook…
-          </Button>
-        }
-      >
-        <p>
-          An execution is one run of a playbook: everything it did is kept, and can be looked at step by step.
-        </p>
-      </Empty>
-    </div>
   );
 }

@@ -9,7 +9,7 @@ import msgspec
 
 from petra.kernel.waiting import Awaited, WorkItem
 from petra.playbook import read
-from petra.server.workbench import NAME, placed, told
+from petra.server.workbench import NAME, log_frames, placed_problems
 from petra.testing.scripts import Scripted
 from petra.testing.walk import Chance, EndOfWalkError, Reply, Walk, failure, ok
 
@@ -26,7 +26,7 @@ class Simulated(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     choices: list[dict[str, Any]] | None = None
 
 
-class _Made:
+class _Choices:
     """Choices that somebody made, one after the other; at the next one the walk stops and asks."""
 
     asks_again = True
@@ -73,13 +73,13 @@ class _Made:
         return Reply(after_s=3600.0) if made.get("wait") else Reply("send", made.get("payload"))
 
 
-def simulated(given: Simulated) -> dict[str, Any]:
+def walk_through(given: Simulated) -> dict[str, Any]:
     """Walk through a playbook; say what happened, and what is to be chosen next, if anything."""
     reading = read(given.text, NAME)
     if reading.playbook is None or not reading.ok:
-        return {"ok": False, "problems": placed(given.text, reading.problems)}
+        return {"ok": False, "problems": placed_problems(given.text, reading.problems)}
     seen: list[dict[str, Any]] = []
-    made = _Made(given.choices) if given.choices is not None else None
+    made = _Choices(given.choices) if given.choices is not None else None
     walk = Walk(
         reading.playbook,
         made if made is not None else Chance(reading.playbook, given.seed),
@@ -94,6 +94,6 @@ def simulated(given: Simulated) -> dict[str, Any]:
         "ok": True, "problems": [], "seed": given.seed, "records": seen, "firings": walk.firings, "status": status,
         "waiting_on": reason or None, "stopped": stopped or None, "refused": walk.root.refused or None,
         "elapsed_s": walk.elapsed_s, "output": walk.output, "ctx": walk.ctx,
-        "frames": told(walk.root.log) if walk.root.log else None,
+        "frames": log_frames(walk.root.log) if walk.root.log else None,
         "next": made.question if made is not None else None,
     }  # fmt: skip
