@@ -79,8 +79,8 @@ class Gate:
         if scope["type"] == "websocket":
             await self._come_in(scope, receive, send, headers)
             return
-        given = headers.get("x-request-id", "")
-        request_id = given if _ID.fullmatch(given) else secrets.token_hex(8)
+        sent_id = headers.get("x-request-id", "")
+        request_id = sent_id if _ID.fullmatch(sent_id) else secrets.token_hex(8)
         REQUEST.set(request_id)
         begun = self._clock.now()
         traced = None

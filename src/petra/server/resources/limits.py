@@ -36,8 +36,8 @@ _CHANGES = frozenset({May.APPLY, May.ADMINISTER})
 @get("/limits", opt=needs(May.SEE) | answers(LimitList))
 async def listed(service: TheService, here: Here) -> dict[str, Any]:
     """List what executions share: the resources that are configured, and the lines of all limits."""
-    found = await Resources(service.engine).listed(here)
-    return {"items": found["resources"], "lines": found["lines"], "next": None}
+    limits = await Resources(service.engine).listed(here)
+    return {"items": limits["resources"], "lines": limits["lines"], "next": None}
 
 
 @get("/limits/line", opt=needs(May.SEE) | answers(WholeLine))
@@ -52,8 +52,8 @@ async def line(
 @get("/limits/resources/{name:str}", opt=needs(May.SEE) | answers(ResourceLines))
 async def one(service: TheService, here: Here, name: FromPath[str]) -> Response[dict[str, Any]]:
     """Return a resource: how much there is, who holds some of it and who waits, in order."""
-    found = await Resources(service.engine).get(here, name)
-    return shown_document({**found, "lines": [_dated(line) for line in found["lines"]]})
+    resource = await Resources(service.engine).get(here, name)
+    return shown_document({**resource, "lines": [_dated(line) for line in resource["lines"]]})
 
 
 @put(
