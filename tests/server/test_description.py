@@ -10,16 +10,16 @@ import pytest
 from server.books import WAITS
 from server.conftest import Served
 
-from petra.server.describe import without_a_server
-from petra.server.describing import operations
+from petra.server.bare_app import bare_description
 from petra.server.links import LEADS
+from petra.server.openapi import operations
 
 BASE = "/api/v1"
 
 
 @pytest.fixture(scope="module")
 def described() -> dict[str, Any]:
-    return without_a_server()
+    return bare_description()
 
 
 def _call(described: dict[str, Any], method: str, path: str) -> dict[str, Any]:

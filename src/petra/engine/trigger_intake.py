@@ -64,13 +64,13 @@ class TriggerIntake:
         self._rows = engine.store.arrivals
         self._programs: dict[KeptTrigger, tuple[float, Program]] = {}
 
-    async def take(self, kept: KeptTrigger, given: Occurrence) -> Taken:
+    async def take(self, kept: KeptTrigger, occurrence: Occurrence) -> Taken:
         """Have an event start its execution; the answer comes when that is durable."""
-        now, own = self._engine.clock.now(), given.id or f"one:{secrets.token_hex(12)}"
+        now, own = self._engine.clock.now(), occurrence.id or f"one:{secrets.token_hex(12)}"
         try:
-            verdict = kept.rules.judge(given.event, own, now)
+            verdict = kept.rules.judge(occurrence.event, own, now)
         except ExpressionError as error:
-            return await self._bury(kept, own, given.event, str(error))
+            return await self._bury(kept, own, occurrence.event, str(error))
         if not verdict.counts:
             return Taken("passed")
         known = await self._rows.arrival(arrival_id(kept.namespace, kept.name, verdict.key))
@@ -78,9 +78,9 @@ class TriggerIntake:
             state = "waiting" if known.state == "waiting" else "duplicate"
             return Taken(state, verdict.key, known.execution)
         try:
-            taken = await self._start(kept, verdict.key, verdict.workload, given.event)
+            taken = await self._start(kept, verdict.key, verdict.workload, occurrence.event)
         except _DeadError as error:
-            return await self._bury(kept, verdict.key, given.event, str(error))
+            return await self._bury(kept, verdict.key, occurrence.event, str(error))
         if known is not None:
             await self._rows.settle([self._done(kept, known, taken)])
         return taken

@@ -13,7 +13,7 @@ from litestar.params import FromQuery
 
 from petra.desk import Principal
 from petra.server.needs import admit
-from petra.server.problems import told
+from petra.server.problems import problem_response
 from petra.server.resources import (
     accounts,
     act_links,
@@ -108,7 +108,7 @@ def build(service: Service) -> Litestar:
             "here": Provide(_here, sync_to_thread=False),
             "which": Provide(which),
         },
-        exception_handlers={Exception: told, HTTPException: told},
+        exception_handlers={Exception: problem_response, HTTPException: problem_response},
         before_request=admit,
         request_class=StrictRequest,
         request_max_body_size=None,  # the gate bounds bodies

@@ -6,7 +6,7 @@ from typing import Any, Generic, TypeVar
 
 import msgspec
 
-from petra.accounts.told import moment
+from petra.accounts.shown import moment
 from petra.desk.now import Doing, Now, Progress
 from petra.engine.admit import BUSINESS_KEY
 from petra.own_labels import scheduled_by

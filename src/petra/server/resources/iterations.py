@@ -11,9 +11,9 @@ from litestar.params import FromPath, QueryParameter
 from petra.desk.principal import May
 from petra.kernel import events as e
 from petra.server.answers.stories import IterationItem, IterationsMap
-from petra.server.describing import answers
 from petra.server.needs import needs
-from petra.server.parameters import Limit, MaybeNumber, NumberInPath, bounded
+from petra.server.openapi import answers
+from petra.server.parameters import Limit, MaybeNumber, NumberInPath, page_size
 from petra.server.problems import ProblemError
 from petra.server.resources.stories import preview, records_at, run_of
 from petra.server.service import TheService
@@ -46,7 +46,7 @@ async def iterations(
     cursor: MaybeNumber = None,
 ) -> Page[dict[str, Any]]:
     """List the iterations of a loop in the order of their indices, from one of them on."""
-    loop, most = await _loop(service, execution, n), bounded(limit)
+    loop, most = await _loop(service, execution, n), page_size(limit)
     begin = max(0, cursor if cursor is not None else first)
 
     def chosen() -> list[tuple[int, tuple[int, ...], IterationHistory]]:
@@ -57,8 +57,8 @@ async def iterations(
         )
         return [one for one, _ in zip(fit, range(most + 1), strict=False)]
 
-    found = await service.long_work.aside(chosen)
-    shown = found[:most]
+    turns = await service.long_work.aside(chosen)
+    shown = turns[:most]
     results = await _results(service, execution, {turn.last for _, _, turn in shown if turn.last})
     items = [
         {
@@ -68,7 +68,7 @@ async def iterations(
         }
         for number, path, turn in shown
     ]  # fmt: skip
-    return Page(items=items, next=str(found[most][0]) if len(found) > most else None)
+    return Page(items=items, next=str(turns[most][0]) if len(turns) > most else None)
 
 
 async def _results(

@@ -7,7 +7,7 @@ from typing import Any
 from litestar import Response, Router, delete, get, put
 from litestar.params import FromPath, FromQuery
 
-from petra.accounts.told import moment
+from petra.accounts.shown import moment
 from petra.desk.principal import May
 from petra.desk.resources import Lines, Resources
 from petra.playbook.shared import SharedResource
@@ -20,7 +20,6 @@ from petra.server.answers.limits import (
     WholeLine,
 )
 from petra.server.conditions import IfMatch, replaced_by
-from petra.server.describing import answers
 from petra.server.documents import (
     applied_document,
     document_of,
@@ -28,6 +27,7 @@ from petra.server.documents import (
     takes_document,
 )
 from petra.server.needs import needs
+from petra.server.openapi import answers
 from petra.server.problems import ProblemError
 from petra.server.service import AnyHttpRequest, Here, TheService
 from petra.store.rows import LineName
@@ -39,8 +39,8 @@ _CHANGES = frozenset({May.APPLY, May.ADMINISTER})
 @get("/limits", opt=needs(May.SEE) | answers(LimitList))
 async def listed(service: TheService, here: Here) -> dict[str, Any]:
     """List what executions share: the resources that are configured, and the lines of all limits."""
-    found = await Resources(service.engine).listed(here)
-    return {"items": found["resources"], "lines": found["lines"], "next": None}
+    limits = await Resources(service.engine).listed(here)
+    return {"items": limits["resources"], "lines": limits["lines"], "next": None}
 
 
 @get("/limits/line", opt=needs(May.SEE) | answers(WholeLine))
@@ -66,8 +66,8 @@ async def places(
 @get("/limits/resources/{name:str}", opt=needs(May.SEE) | answers(ResourceLines))
 async def one(service: TheService, here: Here, name: FromPath[str]) -> Response[dict[str, Any]]:
     """Return a resource: how much there is, who holds some of it and who waits, in order."""
-    found = await Resources(service.engine).get(here, name)
-    return shown_document({**found, "lines": [_dated(line) for line in found["lines"]]})
+    resource = await Resources(service.engine).get(here, name)
+    return shown_document({**resource, "lines": [_dated(line) for line in resource["lines"]]})
 
 
 @put(

@@ -8,7 +8,7 @@ import msgspec
 from litestar import Router, get, post
 from litestar.params import FromPath, FromQuery, JSONBody
 
-from petra.accounts.told import moment
+from petra.accounts.shown import moment
 from petra.desk import marking, result_of
 from petra.desk.moments import NoMomentError, PastState
 from petra.desk.principal import May
@@ -21,9 +21,9 @@ from petra.kernel.scope import whole as whole_view
 from petra.kernel.state import ReadyToken, State, StepRun
 from petra.references import NeededError
 from petra.server.answers.stories import Evaluation, Explained, Then, TokenThen
-from petra.server.describing import answers
 from petra.server.needs import needs
-from petra.server.parameters import Limit, Number, NumberInPath, bounded
+from petra.server.openapi import answers
+from petra.server.parameters import Limit, Number, NumberInPath, page_size
 from petra.server.problems import ProblemError
 from petra.server.resources.acts import Body
 from petra.server.resources.explaining import with_acts
@@ -67,12 +67,12 @@ async def tokens(
     cursor: Number = 0,
 ) -> Page[dict[str, Any]]:
     """List the tokens that there were at a record, of all places or of one such as ``pay.ready``."""
-    most, begin = bounded(limit), max(0, cursor)
+    most, begin = page_size(limit), max(0, cursor)
     state = (await _at(service, execution, seq)).entry.state
     holders: list[ReadyToken | StepRun] = [*state.ready.values(), *state.runs.values()]
-    found = [one for one in holders if place in (None, _place(one))]
-    page = [_token(one) for one in found[begin : begin + most]]
-    return Page(items=page, next=str(begin + most) if len(found) > begin + most else None)
+    tokens_there = [one for one in holders if place in (None, _place(one))]
+    page = [_token(one) for one in tokens_there[begin : begin + most]]
+    return Page(items=page, next=str(begin + most) if len(tokens_there) > begin + most else None)
 
 
 def _place(holder: ReadyToken | StepRun) -> str:

@@ -12,7 +12,6 @@ from petra.desk.principal import May
 from petra.playbook import Playbook
 from petra.server.answers.authoring import AppliedPlaybook, PlaybookWithText
 from petra.server.conditions import IfMatch, IfNoneMatch, entity_tag, replaced_by
-from petra.server.describing import answers, takes
 from petra.server.documents import (
     PlaybookSource,
     applied_document,
@@ -21,7 +20,8 @@ from petra.server.documents import (
     text_of,
 )
 from petra.server.needs import needs
-from petra.server.parameters import Limit, bounded
+from petra.server.openapi import answers, takes
+from petra.server.parameters import Limit, page_size
 from petra.server.problems import ProblemError
 from petra.server.resources.definitions import heat_of, versions_of, with_text
 from petra.server.service import AnyHttpRequest, Here, TheService
@@ -35,7 +35,7 @@ async def listed(
 ) -> Page[PlaybookItem]:
     """List the playbooks that were applied, by path."""
     rows = await service.engine.store.playbooks(
-        after=cursor, limit=bounded(limit), namespace=here.namespace
+        after=cursor, limit=page_size(limit), namespace=here.namespace
     )
     more = rows[-1].path if len(rows) == limit else None
     return Page(items=[playbook_item(row) for row in rows], next=more)
@@ -129,10 +129,10 @@ async def _applied(
     *,
     allow_unsound: bool,
 ) -> Response[dict[str, Any]]:
-    (made,) = await service.desk.apply(
+    (applied_version,) = await service.desk.apply(
         here, [playbook], texts=[text], allow_unsound=allow_unsound, replaces=seen
     )
-    return applied_document(made)
+    return applied_document(applied_version)
 
 
 def router(base: str) -> Router:

@@ -15,13 +15,13 @@ from petra.accounts.register import SESSION_S
 from petra.desk.principal import May
 from petra.engine.plight import troubles
 from petra.server.answers.overview import Alive, Me, Meta, ServerVersion, SessionBegun, StoreStats
-from petra.server.describing import answers
 from petra.server.gate import BODY_MAX
 from petra.server.identity import COOKIE, csrf
 from petra.server.needs import KNOWN, OPEN, PAGE, Where, needs
+from petra.server.openapi import answers
 from petra.server.parameters import LIMIT_MAX, WAIT_MAX_S, presented_by
 from petra.server.problems import ProblemError
-from petra.server.resources.pages import shown
+from petra.server.resources.pages import ui_page
 from petra.server.service import API, AnyHttpRequest, Here, TheService, Who
 from petra.store.errors import StoreError
 
@@ -65,7 +65,7 @@ async def login(
 ) -> Response[Any] | Redirect:
     """Begin a session with the code that 'petra serve' printed, and go to the first page; without one, ask who it is."""
     if code is None:
-        return await shown(service)
+        return await ui_page(service)
     request.state.tried = ""  # a code is the owner's
     try:
         secret = await service.identity.begin(code, presented_by(request), address_of(request))

@@ -33,7 +33,7 @@ _OBJECTS: Final = "/objects/"
 _REFUSALS: Final = frozenset({401, 403, 429})
 
 
-class Noting:
+class RequestNotes:
     """Notes requests."""
 
     def __init__(self, audit: Audit, clock: Clock, base: str) -> None:

@@ -12,7 +12,7 @@ from support.clocks import FakeClock
 from petra.accounts import Audit, Register
 from petra.desk import owner
 from petra.server.identity import COOKIE, Identity, Presented
-from petra.server.noting import MINUTE_S, STRANGERS, Noting
+from petra.server.request_notes import MINUTE_S, STRANGERS, RequestNotes
 from petra.store.memory_accounts import MemoryAccounts
 from petra.store.trail import acting
 
@@ -25,15 +25,13 @@ def test_strangers_are_noted_so_often_a_minute_and_hide_nobody() -> None:
     async def main() -> None:
         clock = FakeClock()
         audit = Audit(MemoryAccounts(), clock)
-        noting = Noting(audit, clock, "/api/v1")
+        notes = RequestNotes(audit, clock, "/api/v1")
         for _ in range(STRANGERS + 7):
-            await noting(_scope(code="no-credentials"), 401, "r")
-        await noting(
-            _scope("POST", "/api/v1/session", tried="ann", code="no-credentials"), 401, "s"
-        )
-        await noting(_scope("POST", who=owner()), 201, "t")
-        await noting(_scope(who=owner()), 200, "read")
-        await noting(_scope("POST", "/api/v1/check", who=owner()), 200, "looked")
+            await notes(_scope(code="no-credentials"), 401, "r")
+        await notes(_scope("POST", "/api/v1/session", tried="ann", code="no-credentials"), 401, "s")
+        await notes(_scope("POST", who=owner()), 201, "t")
+        await notes(_scope(who=owner()), 200, "read")
+        await notes(_scope("POST", "/api/v1/check", who=owner()), 200, "looked")
         entries = await audit.entries()
         assert [one["request"] for one in entries] == ["r"] * STRANGERS + ["s", "t"]
         assert [(one["actor"], one["act"]) for one in entries[-2:]] == [
@@ -41,7 +39,7 @@ def test_strangers_are_noted_so_often_a_minute_and_hide_nobody() -> None:
             (owner().name, "POST /executions"),
         ]
         await clock.advance(MINUTE_S)
-        await noting(_scope(code="no-credentials"), 401, "u")
+        await notes(_scope(code="no-credentials"), 401, "u")
         (last,) = await audit.entries(after=len(entries))
         assert "7 others" in last["code"]
 
@@ -52,12 +50,12 @@ def test_a_decision_of_a_work_item_is_noted_and_so_is_a_signal_with_the_name_of_
     async def main() -> None:
         clock = FakeClock()
         audit = Audit(MemoryAccounts(), clock)
-        noting = Noting(audit, clock, "/api/v1")
+        notes = RequestNotes(audit, clock, "/api/v1")
         for path in ("/complete", "/executions/e/verify", "/executions/e/at/3/eval"):
-            await noting(_scope("POST", f"/api/v1{path}", who=owner()), 200, "read")
+            await notes(_scope("POST", f"/api/v1{path}", who=owner()), 200, "read")
         acts = ("/work-items/e/i/complete", "/executions/e/signals/check")
         for path in acts:
-            await noting(_scope("POST", f"/api/v1{path}", who=owner()), 200, "act")
+            await notes(_scope("POST", f"/api/v1{path}", who=owner()), 200, "act")
         assert [one["act"] for one in await audit.entries()] == [f"POST {path}" for path in acts]
 
     asyncio.run(main())
@@ -69,9 +67,9 @@ def test_a_log_in_is_noted_with_its_session_and_whoever_ends_another_with_it_beg
     async def main() -> None:
         clock, accounts = FakeClock(), MemoryAccounts()
         audit, register = Audit(accounts, clock), Register(accounts, clock)
-        noting = Noting(audit, clock, "/api/v1")
+        notes = RequestNotes(audit, clock, "/api/v1")
         identity = Identity(tmp_path, register, clock)
-        with acting(noting.trail(_scope("POST", "/api/v1/session", tried="ann"), "a")) as trail:
+        with acting(notes.trail(_scope("POST", "/api/v1/session", tried="ann"), "a")) as trail:
             before = await register.begin_session("ann")
             assert trail.written
         died: list[str] = []
@@ -85,7 +83,7 @@ def test_a_log_in_is_noted_with_its_session_and_whoever_ends_another_with_it_beg
             _scope("GET", "/login", tried=""),
             Presented("GET", cookie=f"{COOKIE}={before}"),
         )
-        with acting(noting.trail(scope, "b")), pytest.raises(SystemError):
+        with acting(notes.trail(scope, "b")), pytest.raises(SystemError):
             await identity.begin(identity.new_code(), carried, "")
         assert died == [before]
         assert len(await accounts.accounts("session")) == 2
@@ -99,13 +97,13 @@ def test_nobody_logs_in_by_looking_at_the_page_for_it_or_with_a_code_that_is_non
     async def main() -> None:
         clock, accounts = FakeClock(), MemoryAccounts()
         audit = Audit(accounts, clock)
-        noting = Noting(audit, clock, "/api/v1")
-        await noting(_scope("GET", "/login"), 200, "looked")
+        notes = RequestNotes(audit, clock, "/api/v1")
+        await notes(_scope("GET", "/login"), 200, "looked")
         for _ in range(STRANGERS + 1):
-            await noting(_scope("GET", "/login", tried="", code="no-credentials"), 303, "guessed")
+            await notes(_scope("GET", "/login", tried="", code="no-credentials"), 303, "guessed")
         noted = [(one["act"], one["outcome"], one["request"]) for one in await audit.entries()]
         assert noted == [("log in", "refused", "guessed")] * STRANGERS
-        with acting(noting.trail(_scope("GET", "/login/oidc/callback"), "c")):
+        with acting(notes.trail(_scope("GET", "/login/oidc/callback"), "c")):
             await Register(accounts, clock).begin_session("a provider's, before it is known whose")
         assert len(await audit.entries()) == STRANGERS
 
