@@ -30,7 +30,7 @@ class Call(NamedTuple):
 
 def calls(app: Litestar | None = None) -> list[Call]:
     """Return every call of the API."""
-    found = []
+    listed = []
     for route in (app or bare_app()).routes:
         if not isinstance(route, HTTPRoute):
             continue
@@ -39,8 +39,8 @@ def calls(app: Litestar | None = None) -> list[Call]:
             methods = {str(method) for method in handler.http_methods} & set(_METHODS)
             if "/api/openapi" not in path:
                 spaced = "namespace" in parameters_of(handler)
-                found += [Call(method, path, need_of(handler), spaced) for method in methods]
-    return sorted(found, key=lambda call: (call.path, _METHODS.index(call.method)))
+                listed += [Call(method, path, need_of(handler), spaced) for method in methods]
+    return sorted(listed, key=lambda call: (call.path, _METHODS.index(call.method)))
 
 
 def may(call: Call, role: str) -> bool:

@@ -25,7 +25,7 @@ from petra.server.problems import CODES, MEDIA_TYPE, ProblemError, document
 from petra.server.request_notes import RequestNotes
 from petra.server.service import Service
 from petra.store.trail import acting
-from petra.trace_context import INCOMING, read_header
+from petra.trace_context import INCOMING
 
 Scope = MutableMapping[str, Any]
 Message = MutableMapping[str, Any]
@@ -79,12 +79,14 @@ class Gate:
         if scope["type"] == "websocket":
             await self._come_in(scope, receive, send, headers)
             return
-        given = headers.get("x-request-id", "")
-        request_id = given if _ID.fullmatch(given) else secrets.token_hex(8)
+        sent_id = headers.get("x-request-id", "")
+        request_id = sent_id if _ID.fullmatch(sent_id) else secrets.token_hex(8)
         REQUEST.set(request_id)
-        context = headers.get("traceparent", "") if self._traces else ""
-        INCOMING.set(context if read_header(context) is not None else "")
         begun = self._clock.now()
+        traced = None
+        if self._traces is not None:
+            traced = self._traces.begin(headers.get("traceparent", ""), begun)
+        INCOMING.set(traced.span.header if traced is not None else "")
         trail = self._notes.trail(scope, request_id)
 
         async def note(status: int) -> None:
@@ -92,8 +94,13 @@ class Gate:
                 await self._notes(scope, status, request_id)
 
         answer = _Answer(send, request_id, note)
-        with acting(trail):
-            await self._admit(scope, receive, answer, headers, begun)
+        try:
+            with acting(trail):
+                await self._admit(scope, receive, answer, headers, begun)
+        finally:
+            if traced is not None:
+                route = str(scope.get("path_template", ""))  # as the framework found it, if it did
+                traced.end(str(scope["method"]), route, answer.status, self._clock.now())
 
     async def _admit(
         self, scope: Scope, receive: Receive, answer: _Answer, headers: dict[str, str], begun: float

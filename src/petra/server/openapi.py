@@ -95,9 +95,9 @@ class _Call(NamedTuple):
 def description_of(app: Litestar) -> dict[str, Any]:
     """Return the description of the API, with the problems that every call may answer."""
     schema: dict[str, Any] = app.openapi_schema.to_schema()
-    found = list(_calls(app, schema))
+    calls = list(_calls(app, schema))
     shapes = _Shapes()
-    for call in found:
+    for call in calls:
         _answers(call, shapes)
         _body(call, shapes)
     problem = shapes.of(ProblemDocument)
@@ -105,7 +105,7 @@ def description_of(app: Litestar) -> dict[str, Any]:
     schemas["ProblemDocument"]["properties"]["code"]["enum"] = sorted(CODES)
     told = _problems(problem)
     refs = {one: {"$ref": f"#/components/responses/Problem{one}"} for one in told}
-    for call in found:
+    for call in calls:
         need = need_of(call.handler)
         if need is not None and not need.known:
             call.operation["security"] = []
@@ -219,9 +219,9 @@ def _named(schema: dict[str, Any]) -> dict[str, Any]:
     """Call pages ``ExecutionItemPage`` and the like; what leads on is always there."""
     raw = msgspec.json.encode(schema).decode()
     named: dict[str, Any] = msgspec.json.decode(re.sub(r"\bPage_(\w+?)_(?=\")", r"\1Page", raw))
-    for name, one in named["components"]["schemas"].items():
+    for name, shape in named["components"]["schemas"].items():
         if name.endswith("Page"):
-            one["required"] = ["items", "next"]
+            shape["required"] = ["items", "next"]
     return named
 
 

@@ -24,7 +24,7 @@ _LIMITS = {"minimum": 1, "maximum": LIMIT_MAX}
 Limit = Annotated[int, QueryParameter(schema_extra=_LIMITS)]
 """How many of a list are wanted: ``bounded`` says in our words where it is too many."""
 MaybeLimit = Annotated[int | None, QueryParameter(schema_extra=_LIMITS)]
-MANY = frozenset({"status", "label", "role"})
+MANY = frozenset({"status", "label", "role", "of"})
 """Parameters that may stand in an address more than once."""
 SHARED: dict[str, tuple[str, ...]] = {
     "here": ("namespace",),
@@ -48,15 +48,15 @@ _NOT_IN_ADDRESS = frozenset({"data", "request", "service", "who", "body", "socke
 
 def refuse_unknown(request: Request[Any, Any, Any]) -> None:
     """Refuse parameters that a call does not have, or has once: a typo would change what it means in silence."""
-    given = request.query_params
-    if not given or request.route_handler.opt.get("any-parameter"):
+    parameters = request.query_params
+    if not parameters or request.route_handler.opt.get("any-parameter"):
         return
     names = parameters_of(request.route_handler)
-    for name in given:
+    for name in parameters:
         if name not in names:
             hint = did_you_mean(name, sorted(names)) if names else "this call has none"
             raise ProblemError("unknown-parameter", f"there is no parameter '{name[:100]}'; {hint}")
-        if name not in MANY and len(given.getall(name)) > 1:
+        if name not in MANY and len(parameters.getall(name)) > 1:
             raise ProblemError("bad-request", f"'{name}' is given more than once")
 
 
@@ -66,13 +66,13 @@ def parameters_of(handler: BaseRouteHandler) -> frozenset[str]:
     fields = dict(handler.parsed_fn_signature.parameters)
     for name in fields.keys() & SHARED.keys():
         fields |= dict.fromkeys(SHARED[name], fields.pop(name))
-    found = set()
+    parameters = set()
     for name, field in fields.items():
         definition = field.kwarg_definition
         if name not in _NOT_IN_ADDRESS and not isinstance(definition, HeaderParameter):
             alias = definition.name if isinstance(definition, QueryParameter) else None
-            found.add(alias or name)
-    return frozenset(found)
+            parameters.add(alias or name)
+    return frozenset(parameters)
 
 
 def presented_by(request: Request[Any, Any, Any]) -> Presented:

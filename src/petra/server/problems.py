@@ -199,10 +199,10 @@ _BY_STATUS: Final = {
 
 
 def _places(error: ValidationException) -> list[dict[str, Any]]:
-    given = error.extra if isinstance(error.extra, list) else []
+    faults = error.extra if isinstance(error.extra, list) else []
     places = []
-    for one in given:
-        key = str(one.get("key", ""))
+    for fault in faults:
+        key = str(fault.get("key", ""))
         pointer = "/" + key.replace(".", "/") if key else ""
-        places.append({"pointer": pointer, "message": str(one.get("message", ""))})
+        places.append({"pointer": pointer, "message": str(fault.get("message", ""))})
     return places or [{"pointer": "", "message": str(error.detail)}]

@@ -82,15 +82,15 @@ class RangeReader:
     ) -> tuple[bytes, int]:
         """Return some bytes of an object, and how many it has."""
         objects = await self._of(reference)
-        found, seen = bytearray(), 0
+        content, seen = bytearray(), 0
         try:
             async for block in objects.blocks(_whole(objects, reference)):
                 begin, end = max(0, offset - seen), max(0, offset + limit - seen)
-                found += block[begin:end]
+                content += block[begin:end]
                 seen += len(block)
         except ObjectError as error:
             raise ProblemError("not-found", str(error)) from None
-        return bytes(found), seen
+        return bytes(content), seen
 
     async def _of(self, reference: dict[str, Any]) -> Objects:
         key = str(reference["key"])
@@ -133,8 +133,8 @@ async def _resolved(reader: RangeReader, value: Any, part: str | None = None) ->
                 value = _in_piece(value, int(part))
                 continue
             items: list[Any] = []
-            for one in objects_of(value):
-                items += await reader.get(one)
+            for piece in objects_of(value):
+                items += await reader.get(piece)
             return [*items, *value["tail"]]
         path = value.get("path", [])
         value = await reader.get(value)
@@ -171,15 +171,15 @@ async def _of_pieces(
     reader: RangeReader, value: dict[str, Any], offset: int, limit: int
 ) -> dict[str, Any]:
     """Return some items of a list in pieces, reading only those pieces that have some of them."""
-    found: list[Any] = []
+    wanted: list[Any] = []
     begin = 0
     for (count, _, _), piece in zip(value["pieces"], objects_of(value), strict=True):
         if begin + count > offset and begin < offset + limit:
             items = await reader.get(piece)
-            found += items[max(0, offset - begin) : offset + limit - begin]
+            wanted += items[max(0, offset - begin) : offset + limit - begin]
         begin += count
-    found += value["tail"][max(0, offset - begin) : max(0, offset + limit - begin)]
-    shown = _shown(found)
+    wanted += value["tail"][max(0, offset - begin) : max(0, offset + limit - begin)]
+    shown = _shown(wanted)
     return _range("list", begin + len(value["tail"]), offset, len(shown), shown)
 
 
@@ -205,7 +205,7 @@ def _range(kind: str, total: int, offset: int, count: int, content: Any) -> dict
 
 def _shown(values: list[Any]) -> list[dict[str, Any]]:
     """Return items, the large ones as previews; at least one, and no more than an answer holds."""
-    found: list[dict[str, Any]] = []
+    items: list[dict[str, Any]] = []
     room = ANSWER_MAX
     for value in values:
         raw = msgspec.json.encode(value)
@@ -216,7 +216,7 @@ def _shown(values: list[Any]) -> list[dict[str, Any]]:
             item = {"preview": text, "kind": _WORDS.get(type(value), "number"), "total": size}
             raw = raw[:PREVIEW]
         room -= len(raw)
-        if room < 0 and found:
+        if room < 0 and items:
             break
-        found.append(item)
-    return found
+        items.append(item)
+    return items

@@ -26,6 +26,7 @@ from petra.server.operations import Operations
 from petra.server.shared_counts import SharedCounts
 from petra.server.texts import Texts
 from petra.server.worker_socket import WorkerSocket
+from petra.telemetry.requests import RequestSpans
 
 API: str = "/api/v1"
 
@@ -53,8 +54,8 @@ class Service:
     audit: Audit = field(init=False)
     operations: Operations = field(init=False)
     http: HttpMeters = field(default_factory=HttpMeters)
-    traces: bool = False
-    """Whether executions go on in the traces of who starts them."""
+    traces: RequestSpans | None = None
+    """What makes spans of requests, where traces are wanted; executions go on in those of who starts them."""
     readers: int = 0
     """How many streams are being read."""
     safe: Safe | None = None

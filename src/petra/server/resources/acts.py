@@ -148,8 +148,8 @@ async def _was_awaited(service: TheService, execution: str, name: str, version: 
         execution, after=max(0, version - LOOKED_BACK), limit=LOOKED_BACK
     )
     events = [from_row(row).event for row in rows if row.seq <= version]
-    found = [one for one in events if isinstance(one, e.SignalReceived) and one.name == name]
-    return bool(found) and found[-1].run is not None
+    signals = [one for one in events if isinstance(one, e.SignalReceived) and one.name == name]
+    return bool(signals) and signals[-1].run is not None
 
 
 @post("/executions/{execution:str}/pause", status_code=200, opt=_ACT)
@@ -200,10 +200,12 @@ async def cancel(
 
 def _version(if_match: str | None) -> int | None:
     """Return the version that somebody saw; None where any will do."""
-    given = (if_match or "*").strip().strip('"')
-    if given != "*" and not (given.isascii() and given.isdigit() and len(given) <= VERSION_DIGITS):
-        raise ProblemError("stale", f"there is no version {given[:40]}")
-    return int(given) if given != "*" else None
+    version = (if_match or "*").strip().strip('"')
+    if version != "*" and not (
+        version.isascii() and version.isdigit() and len(version) <= VERSION_DIGITS
+    ):
+        raise ProblemError("stale", f"there is no version {version[:40]}")
+    return int(version) if version != "*" else None
 
 
 @patch("/executions/{execution:str}/ctx", status_code=200, opt=_ACT)

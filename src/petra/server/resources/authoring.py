@@ -39,8 +39,8 @@ async def migrate(service: TheService, request: AnyHttpRequest) -> dict[str, Any
 
 
 def _migrated(text: str) -> dict[str, Any]:
-    made = migrated_text(text, "playbook.yaml")
-    return {"text": made.text, "problems": [problem_data(one) for one in made.problems]}
+    migrated = migrated_text(text, "playbook.yaml")
+    return {"text": migrated.text, "problems": [problem_data(one) for one in migrated.problems]}
 
 
 @get("/schema", opt=KNOWN)

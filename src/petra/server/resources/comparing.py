@@ -72,13 +72,13 @@ async def _shown(service: TheService, rows: Sequence[StoredExecution]) -> list[d
 
 async def _parents(service: TheService, stored: StoredExecution) -> list[str]:
     """Return who started an execution, and who started them, nearest first."""
-    found: list[str] = []
+    parents: list[str] = []
     above = stored.row.parent
-    while above and len(found) < DEPTH_MAX:
-        found.append(above)
+    while above and len(parents) < DEPTH_MAX:
+        parents.append(above)
         parent = await service.engine.store.execution(above)
         above = parent.row.parent if parent is not None else ""
-    return found
+    return parents
 
 
 async def _log(service: TheService, execution: str) -> tuple[Entry, list[Record]]:

@@ -52,16 +52,16 @@ async def records(
     most, behind = page_size(limit), max(0, cursor if cursor is not None else after)
     await service.desk.get(who, execution)
     about = await _about(service, execution, step)
-    found: list[RecordRow] = []
-    while len(found) < most:
+    fitting: list[RecordRow] = []
+    while len(fitting) < most:
         rows = await service.engine.store.read(execution, after=behind, limit=SCANNED_MAX)
         fit = [row for row in rows if record_type in (None, row.type) and about(row.seq)]
-        found += fit
+        fitting += fit
         behind = rows[-1].seq if rows else behind
         if len(rows) < SCANNED_MAX:
             break
-    page = found[:most]
-    more = len(found) > most
+    page = fitting[:most]
+    more = len(fitting) > most
     items = [msgspec.to_builtins(from_row(row)) for row in page]
     return Page(items=items, next=str(page[-1].seq) if more else None)
 
@@ -112,10 +112,10 @@ async def logs(
     await service.desk.get(who, execution)
     wanted = _Lines(step, after, text)
     if run is not None:
-        _, found = await run_of(service, execution, run)
-        if step not in (None, found.step):
-            raise ProblemError("bad-request", f"run {run} is one of '{found.step}'")
-        wanted = _Lines(found.step, after, text, found)
+        _, history = await run_of(service, execution, run)
+        if step not in (None, history.step):
+            raise ProblemError("bad-request", f"run {run} is one of '{history.step}'")
+        wanted = _Lines(history.step, after, text, history)
     path = file_of(service.home / LOGS, execution)
     if limit is not None:
         last = await service.long_work.aside(lambda: wanted.last(path, page_size(limit)))
@@ -158,13 +158,13 @@ class _Lines:
 
     def last(self, path: Path, most: int) -> bytes:
         """Return the last lines of a file that are wanted, read from its end."""
-        found: list[bytes] = []
+        lines: list[bytes] = []
         for line in _backwards(path):
-            if len(found) == most:
+            if len(lines) == most:
                 break
             if line and (self.is_all or self.has(line)):
-                found.append(line + b"\n")
-        return b"".join(reversed(found))
+                lines.append(line + b"\n")
+        return b"".join(reversed(lines))
 
 
 def _is_of(run: RunHistory, line: dict[str, Any]) -> bool:

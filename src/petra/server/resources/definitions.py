@@ -142,7 +142,7 @@ def summed(stories: Iterable[Story]) -> dict[str, Any]:
         for run in story.runs:
             runs.setdefault(run.step, []).append(run)
     return {
-        "steps": {step: _step(found) for step, found in runs.items()},
+        "steps": {step: _step(own) for step, own in runs.items()},
         "arcs": [
             {"from": step, "index": index, "count": count}
             for (step, index), count in sorted(arcs.items())

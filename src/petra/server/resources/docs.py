@@ -46,7 +46,9 @@ def _page(schema: dict[str, Any]) -> str:
     for method, path, operation in operations(schema):
         tag = (operation.get("tags") or ["other"])[0]
         by_tag.setdefault(tag, []).append(_call(method, path, operation))
-    calls = "".join(f"<h2>{escape(tag)}</h2>{''.join(found)}" for tag, found in by_tag.items())
+    calls = "".join(
+        f"<h2>{escape(tag)}</h2>{''.join(described)}" for tag, described in by_tag.items()
+    )
     problems = "".join(
         f"<tr><td><code>{escape(name)}</code></td><td>{code.status}</td><td>{escape(code.title)}; {escape(code.hint)}</td></tr>"
         for name, code in CODES.items()

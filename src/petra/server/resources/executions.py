@@ -58,7 +58,7 @@ async def applied_playbook(
 
 
 async def definition_text(
-    service: TheService, who: Principal, given: str | Text, version: str | None
+    service: TheService, who: Principal, playbook: str | Text, version: str | None
 ) -> str:
     """Return a definition as text: one that was sent, once it is known to be good, or one that was applied.
 
@@ -66,10 +66,10 @@ async def definition_text(
         InvalidPlaybookError: it has errors.
         ProblemError: there is none of that path.
     """
-    if isinstance(given, Text):
-        await service.texts.read(given.text, "the playbook")
-        return given.text
-    return (await applied_playbook(service, who, given, version)).source.decode()
+    if isinstance(playbook, Text):
+        await service.texts.read(playbook.text, "the playbook")
+        return playbook.text
+    return (await applied_playbook(service, who, playbook, version)).source.decode()
 
 
 def command_id(who: Who, key: str | None, act: str) -> str:

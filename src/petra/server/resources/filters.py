@@ -91,13 +91,13 @@ async def _digest_of(
     return row.digest if row is not None else version
 
 
-def _labels(given: Sequence[str], business_key: str | None) -> tuple[tuple[str, str], ...]:
+def _labels(labels: Sequence[str], business_key: str | None) -> tuple[tuple[str, str], ...]:
     own = ((BUSINESS_KEY, business_key),) if business_key is not None else ()
-    return (*own, *(_label(one) for one in given))
+    return (*own, *(_label(one) for one in labels))
 
 
-def _label(given: str) -> tuple[str, str]:
-    name, colon, value = given.partition(":")
+def _label(label: str) -> tuple[str, str]:
+    name, colon, value = label.partition(":")
     if not colon:
-        raise ProblemError("bad-request", f"'label={given[:100]}': write label=NAME:VALUE")
+        raise ProblemError("bad-request", f"'label={label[:100]}': write label=NAME:VALUE")
     return name, value

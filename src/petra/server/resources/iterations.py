@@ -57,8 +57,8 @@ async def iterations(
         )
         return [one for one, _ in zip(fit, range(most + 1), strict=False)]
 
-    found = await service.long_work.aside(chosen)
-    shown = found[:most]
+    turns = await service.long_work.aside(chosen)
+    shown = turns[:most]
     results = await _results(service, execution, {turn.last for _, _, turn in shown if turn.last})
     items = [
         {
@@ -68,7 +68,7 @@ async def iterations(
         }
         for number, path, turn in shown
     ]  # fmt: skip
-    return Page(items=items, next=str(found[most][0]) if len(found) > most else None)
+    return Page(items=items, next=str(turns[most][0]) if len(turns) > most else None)
 
 
 async def _results(

@@ -146,10 +146,10 @@ async def _operations(
     told: dict[str, bytes] = {}
     while True:
         with contextlib.suppress(StoreError):
-            for one in await service.operations.all(who):
-                part = stream_event("operation", one.shown())
-                if told.get(one.id) != part:
-                    told[one.id] = part
+            for operation in await service.operations.all(who):
+                part = stream_event("operation", operation.shown())
+                if told.get(operation.id) != part:
+                    told[operation.id] = part
                     await heard.put(part)
         await service.operations.changed()
 

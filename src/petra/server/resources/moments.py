@@ -70,9 +70,9 @@ async def tokens(
     most, begin = page_size(limit), max(0, cursor)
     state = (await _at(service, execution, seq)).entry.state
     holders: list[ReadyToken | StepRun] = [*state.ready.values(), *state.runs.values()]
-    found = [one for one in holders if place in (None, _place(one))]
-    page = [_token(one) for one in found[begin : begin + most]]
-    return Page(items=page, next=str(begin + most) if len(found) > begin + most else None)
+    tokens_there = [one for one in holders if place in (None, _place(one))]
+    page = [_token(one) for one in tokens_there[begin : begin + most]]
+    return Page(items=page, next=str(begin + most) if len(tokens_there) > begin + most else None)
 
 
 def _place(holder: ReadyToken | StepRun) -> str:

@@ -68,10 +68,10 @@ def _cookie(service: Service, request: AnyHttpRequest, value: str, seconds: int)
 
 def _carried(request: AnyHttpRequest) -> str:
     try:
-        found = SimpleCookie(request.headers.get("cookie", "")).get(COOKIE)
+        morsel = SimpleCookie(request.headers.get("cookie", "")).get(COOKIE)
     except CookieError:
         return ""
-    return found.value if found is not None else ""
+    return morsel.value if morsel is not None else ""
 
 
 def routes(prefix: str) -> Router:

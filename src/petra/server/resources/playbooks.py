@@ -129,10 +129,10 @@ async def _applied(
     *,
     allow_unsound: bool,
 ) -> Response[dict[str, Any]]:
-    (made,) = await service.desk.apply(
+    (applied_version,) = await service.desk.apply(
         here, [playbook], texts=[text], allow_unsound=allow_unsound, replaces=seen
     )
-    return applied_document(made)
+    return applied_document(applied_version)
 
 
 def router(base: str) -> Router:

@@ -55,46 +55,46 @@ _ACTS = (May.SEE, May.START, May.STEER, May.APPLY, May.DECIDE, May.ADMINISTER)
 async def carried_out(service: TheService, here: Here, request: AnyHttpRequest) -> dict[str, Any]:
     """Carry out what the command line asks for; the answer comes when the execution ends or rests, or after a minute."""
     try:
-        given = msgspec.json.decode(await request.body(), type=AnyRequest)
+        sent = msgspec.json.decode(await request.body(), type=AnyRequest)
     except (msgspec.MsgspecError, TypeError, RecursionError) as error:
         raise ProblemError("bad-request", str(error)) from None
-    who = await _admitted(service, here, given)
+    who = await _admitted(service, here, sent)
     request.state.namespace = who.namespace
-    asked = msgspec.structs.replace(given, id=command_id(who, given.id, "request"))
+    asked = msgspec.structs.replace(sent, id=command_id(who, sent.id, "request"))
     try:
         async with asyncio.timeout(WAIT_MAX_S):
             reply = await carry_out(service.desk, who, asked)
     except TimeoutError:  # it was carried out, and goes on
         reply = await carry_out(service.desk, who, msgspec.structs.replace(asked, rest=False))
-    found: dict[str, Any] = msgspec.to_builtins(reply, builtin_types=())
-    return found
+    answer: dict[str, Any] = msgspec.to_builtins(reply, builtin_types=())
+    return answer
 
 
-async def _admitted(service: TheService, here: Principal, given: AnyRequest) -> Principal:
+async def _admitted(service: TheService, here: Principal, sent: AnyRequest) -> Principal:
     """Return who asks, as they stand where it happens."""
     desk = service.desk
-    match given:
+    match sent:
         case Begin():
             here.must(May.START)
-            must_be_own(here.namespace, given.execution)
+            must_be_own(here.namespace, sent.execution)
         case Apply():
             here.must(May.APPLY)
         case OnSchedules() | OnTriggers() | OnResources():
             pass  # the desk says who may do which of its acts
         case ForkRequest():
-            there = await desk.admitted(here, frozenset({May.START}), given.origin)
-            must_be_own(there.namespace, given.execution)
+            there = await desk.admitted(here, frozenset({May.START}), sent.origin)
+            must_be_own(there.namespace, sent.execution)
             return there
         case Ask():
-            power = May.DECIDE if isinstance(given.command, c.Act) else May.STEER
-            return await desk.admitted(here, frozenset({power}), given.execution)
+            power = May.DECIDE if isinstance(sent.command, c.Act) else May.STEER
+            return await desk.admitted(here, frozenset({power}), sent.execution)
         case Move():
-            return await desk.admitted(here, frozenset({May.STEER}), given.execution)
+            return await desk.admitted(here, frozenset({May.STEER}), sent.execution)
         case Remove():
-            for execution in given.executions:
+            for execution in sent.executions:
                 here = await desk.admitted(here, frozenset({May.ADMINISTER}), execution)
-        case Look() if given.execution:
-            return await desk.admitted(here, frozenset({May.SEE}), given.execution)
+        case Look() if sent.execution:
+            return await desk.admitted(here, frozenset({May.SEE}), sent.execution)
         case _:
             here.must(May.SEE)
     return here

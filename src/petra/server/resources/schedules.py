@@ -128,8 +128,10 @@ async def run(
 ) -> Response[dict[str, Any]]:
     """Start its playbook now; the same Idempotency-Key again starts nothing."""
     command = command_id(who, key, "schedule") if key else ""
-    made = await Schedules(service.engine).run(here, name, command=command)
-    return Response(made, headers={"Location": f"{service.base}/executions/{made['execution']}"})
+    started = await Schedules(service.engine).run(here, name, command=command)
+    return Response(
+        started, headers={"Location": f"{service.base}/executions/{started['execution']}"}
+    )
 
 
 @post(

@@ -95,19 +95,19 @@ async def events(
     end = min(len(story), before - 1 if before is not None else len(story))
     numbers = range(max(0, cursor if cursor is not None else after) + 1, end + 1)
     candidates = (seq for seq in (reversed(numbers) if backwards else numbers) if fit.has(seq))
-    found: list[EventItem] = []
+    items: list[EventItem] = []
     more = False
     while some := _first(candidates, most + 1):
         for record in await records_at(service, execution, sorted(some), backwards=backwards):
             item = _item(story, record)
             if text.casefold() in item.text.casefold():
-                more = more or len(found) == most
-                found += [item] if len(found) < most else []
+                more = more or len(items) == most
+                items += [item] if len(items) < most else []
         if more:
             break
     if backwards:
-        return Page(items=found[::-1], next=None)
-    return Page(items=found, next=str(found[-1].seq) if more else None)
+        return Page(items=items[::-1], next=None)
+    return Page(items=items, next=str(items[-1].seq) if more else None)
 
 
 class _Fit:
@@ -149,8 +149,8 @@ async def records_at(
         rows = await read(execution, after=seqs[0] - 1, limit=span)
     else:
         rows = [row for seq in seqs for row in await read(execution, after=seq - 1, limit=1)]
-    found = [from_row(row) for row in rows if row.seq in wanted]
-    return found[::-1] if backwards else found
+    records = [from_row(row) for row in rows if row.seq in wanted]
+    return records[::-1] if backwards else records
 
 
 def _item(story: Story, record: Record) -> EventItem:
@@ -204,10 +204,10 @@ async def runs(
         for run in story.runs[max(0, cursor) :]
         if step in (None, run.step) and wanted in (None, run.state)
     )
-    found = [run for run, _ in zip(fit, range(most + 1), strict=False)]
-    more = len(found) > most
+    fitting = [run for run, _ in zip(fit, range(most + 1), strict=False)]
+    more = len(fitting) > most
     return Page(
-        items=[_row(run) for run in found[:most]], next=str(found[most - 1].number) if more else None
+        items=[_row(run) for run in fitting[:most]], next=str(fitting[most - 1].number) if more else None
     )  # fmt: skip
 
 
@@ -230,7 +230,7 @@ async def one_run(service: TheService, execution: FromPath[str], n: NumberInPath
     """Show a step run: its arguments, attempts, writes, its result or a reference to it, who has it."""
     _, run = await run_of(service, execution, n)
     begun = (await service.moments.at(execution, run.first)).entry.state.runs.get(run.id)
-    found: dict[str, Any] = {
+    shown: dict[str, Any] = {
         **_row(run),
         "args": begun.args if begun is not None else None,
         "branch": [[group, index] for group, index in begun.stack] if begun is not None else [],
@@ -240,8 +240,8 @@ async def one_run(service: TheService, execution: FromPath[str], n: NumberInPath
     if run.last:
         for record in await records_at(service, execution, [run.last]):
             if isinstance(record.event, e.StepEnded):
-                found |= _ended(record.event)
-    return found
+                shown |= _ended(record.event)
+    return shown
 
 
 def _ended(event: e.StepEnded) -> dict[str, Any]:

@@ -97,10 +97,12 @@ async def followed(
     )
 
 
-def _number(given: str) -> int:
-    if not given.isdigit():
-        raise ProblemError("bad-request", f"'Last-Event-ID: {given[:40]}' is no number of a record")
-    return int(given)
+def _number(cursor: str) -> int:
+    if not cursor.isdigit():
+        raise ProblemError(
+            "bad-request", f"'Last-Event-ID: {cursor[:40]}' is no number of a record"
+        )
+    return int(cursor)
 
 
 async def _records(

@@ -46,12 +46,12 @@ def _is_here(request: AnyHttpRequest) -> bool:
 async def pools(service: TheService, here: Here) -> dict[str, Any]:
     """List the pools for runs of the namespace: their workers, slots, what is done, and what waits."""
     engine = service.engine
-    found: dict[str, dict[str, Any]] = {}
+    by_name: dict[str, dict[str, Any]] = {}
 
     def of(pool: str) -> dict[str, Any]:
         name = pool.removesuffix(ALONE)
         empty = {"pool": name, "workers": 0, "slots": 0, "busy": 0, "waiting": 0, "trouble": None}
-        return found.setdefault(name, empty)
+        return by_name.setdefault(name, empty)
 
     for worker in engine.roster.seen():
         if worker.namespaces is not None and here.namespace not in worker.namespaces:
@@ -65,7 +65,7 @@ async def pools(service: TheService, here: Here) -> dict[str, Any]:
             of(queue.pool)["waiting"] += len(waiting)
     for pool, trouble in engine.roster.troubles.items():
         of(pool)["trouble"] = trouble or None
-    return {"items": sorted(found.values(), key=lambda row: str(row["pool"])), "next": None}
+    return {"items": sorted(by_name.values(), key=lambda row: str(row["pool"])), "next": None}
 
 
 @get("/resources", tags=["workers"], opt=needs(May.SEE) | answers(Page[ResourceItem]))
@@ -91,9 +91,9 @@ def _resources(execution: str, entry: Entry) -> Iterator[dict[str, Any]]:
     for (name, key), units in state.held.items():
         if units:
             holders = [
-                {"run": run.id, "step": run.step, "units": one}
+                {"run": run.id, "step": run.step, "units": share}
                 for run in islice(state.runs.values(), RUNS_LOOKED)
-                for held, place, one in run.resources
+                for held, place, share in run.resources
                 if (held, place) == (name, key)
             ]
             waits = [
