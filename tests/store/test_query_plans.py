@@ -11,6 +11,7 @@ import pytest
 from petra.store import sqlite_lists as lists
 from petra.store import sqlite_read as reading
 from petra.store import sqlite_schema as schema
+from petra.store.queries import load_queries
 from petra.store.rows import ExecutionFilter
 
 HERE = "default"
@@ -98,3 +99,11 @@ def test_texts_that_the_index_does_not_know_are_looked_for_in_the_order_of_the_l
         lists.executions(spy, ExecutionFilter(namespace=HERE, text=text), None, 100)
         assert not any("search_index" in plan for plan in spy.plans)
         assert not any("TEMP B-TREE" in plan for plan in spy.plans), spy.plans
+
+
+def test_places_in_line_are_counted_along_the_line(spy: Any) -> None:
+    spy.execute(load_queries("sqlite")["places"], ('["a", "b"]', HERE, 10))
+    assert scans(spy.plans) == []
+    counted = "SEARCH q USING COVERING INDEX permits_waiting (namespace=? AND name=? AND key=? AND rank<?)"
+    assert any(plan.startswith(counted[:-1]) for plan in spy.plans), spy.plans
+    assert any("permits_execution (execution=?" in plan for plan in spy.plans), spy.plans

@@ -69,7 +69,7 @@ class Dispatcher:
         offers = self._offers
         if not (self._shards.sure and self._life.goes_on()):
             return
-        for queue, waiting in tuple(offers.waiting.items()):
+        for queue, waiting in offers.by_rank():
             while waiting or queue in offers.more:
                 worker = self._roster.free(queue)
                 if worker is None:

@@ -19,6 +19,7 @@ from petra.engine.refusals import Refusals
 from petra.engine.reports import ReportIntake
 from petra.engine.submissions import Submission
 from petra.engine.workers import Acks
+from petra.kernel.step_permits import rank_of
 from petra.store import rows
 from petra.store.errors import UnavailableError
 
@@ -133,11 +134,12 @@ class Releaser:
                 self._custody.reported_elsewhere(entry.state.id, run, chunk)
         for run in draft.stopped:
             self._custody.stop(entry.state.id, run, "withdrawn")
+        rank = rank_of(entry.state.priority, entry.state.now)
         for pending, assignment in draft.assigned.values():
             row = rows.PendingRow(
                 execution=entry.state.id, pending=pending, namespace=entry.state.namespace
             )
-            self._offers.add(row, assignment, entry.program)
+            self._offers.add(row, assignment, entry.program, rank)
         for pending, further, more in draft.extended:
             row = rows.PendingRow(execution=entry.state.id, pending=pending)
             self._custody.extend(row, further, more=more)

@@ -11,6 +11,7 @@ brought the event hears so and brings it again, or it waits.
 from __future__ import annotations
 
 import secrets
+from collections import Counter
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -63,9 +64,16 @@ class TriggerIntake:
         self._engine = engine
         self._rows = engine.store.arrivals
         self._programs: dict[KeptTrigger, tuple[float, Program]] = {}
+        self.outcomes: Counter[tuple[str, str, str]] = Counter()
+        """How many events came to what: by namespace, trigger, and state of ``Taken``."""
 
     async def take(self, kept: KeptTrigger, occurrence: Occurrence) -> Taken:
         """Have an event start its execution; the answer comes when that is durable."""
+        taken = await self._taken(kept, occurrence)
+        self.outcomes[kept.namespace, kept.name, taken.state] += 1
+        return taken
+
+    async def _taken(self, kept: KeptTrigger, occurrence: Occurrence) -> Taken:
         now, own = self._engine.clock.now(), occurrence.id or f"one:{secrets.token_hex(12)}"
         try:
             verdict = kept.rules.judge(occurrence.event, own, now)
@@ -93,6 +101,7 @@ class TriggerIntake:
         except (ExpressionError, _DeadError) as error:
             settled = self._dead(row, str(error))
         await self._rows.settle([settled])
+        self.outcomes[row.namespace, row.trigger, settled.state] += 1
         return settled
 
     async def _dealt_with(self, kept: KeptTrigger | None, row: ArrivalRow) -> ArrivalRow:

@@ -23,7 +23,7 @@ from petra.kernel.permit_events import NewPermit, PermitGiven, PermitRefused, Pe
 from petra.kernel.permit_state import QUOTA, Permit
 from petra.kernel.program import Program
 from petra.kernel.state import State
-from petra.kernel.step_permits import HOUR_S
+from petra.kernel.step_permits import rank_of
 from petra.kernel.turn import RefusedError, Turn
 from petra.values import canonical
 from petra.wire import Error
@@ -45,7 +45,7 @@ def wanted(
     Raises:
         RefusedError: the key of its limit is none.
     """
-    rank, found = turn.now + priority * HOUR_S, []
+    rank, found = rank_of(priority, turn.now), []
     limit = turn.program.spec.concurrency
     if limit is not None:
         key = key_of(turn.program, {"workload": workload, NOW: turn.now, FOLLOW: turn.objects})
@@ -128,7 +128,7 @@ def _anew(state: State, number: int, past: NewPermit, now: float) -> NewPermit:
     return replace(
         past,
         id=f"{state.id}/{state.seq + 1}-{number}",
-        rank=now + state.priority * HOUR_S,
+        rank=rank_of(state.priority, now),
         token=past.token if past.token in state.ready else "",
     )
 

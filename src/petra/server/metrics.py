@@ -1,6 +1,6 @@
 """Metrics in the text that Prometheus reads: what the engine, the store, the workers and the API have come to.
 
-Rule 1: labels are bounded: methods, classes of statuses, types of records, statuses, pools and limits up to a number. No id is a label, and no key of a limit.
+Rule 1: labels are bounded: methods, classes of statuses, types of records, statuses, pools, limits and triggers up to a number. No id is a label, and no key of a limit.
 """
 
 from __future__ import annotations
@@ -18,6 +18,8 @@ MEDIA_TYPE: Final = "text/plain; version=0.0.4; charset=utf-8"
 POOLS_MAX: Final = 100
 LIMITS_MAX: Final = 100
 """So many limits have numbers of their own; those of all others are added up."""
+TRIGGERS_MAX: Final = 100
+"""The same of triggers."""
 COUNTED_S: Final = 10.0
 """Counts of the store are asked for at most so often, however often somebody scrapes."""
 
@@ -58,6 +60,10 @@ class Metrics:
             "petra_notifications", "gauge", "Notifications by state.", _by("state", self._notifications)
         )  # fmt: skip
         yield from _tries(service)
+        yield from _metric(
+            "petra_trigger_events_total", "counter", "Events of triggers, by what came of them.",
+            events_in_numbers(service.engine.triggers.intake.outcomes),
+        )  # fmt: skip
         yield from _pools(service)
         yield from self._in_lines()
         yield from _http(service)
@@ -82,6 +88,16 @@ def limits_in_numbers(totals: Iterable[LineCount]) -> dict[Labels, tuple[int, in
         used, waiting = shown.get(labels, (0, 0))
         shown[labels] = (used + total.used, waiting + total.waiting)
     return shown
+
+
+def events_in_numbers(outcomes: Mapping[tuple[str, str, str], int]) -> dict[Labels, int]:
+    """Return by trigger how many events came to what; beyond a number of triggers, all together."""
+    triggers = sorted({(namespace, trigger) for namespace, trigger, _ in outcomes})[:TRIGGERS_MAX]
+    own, shown = set(triggers), Counter[Labels]()
+    for (namespace, trigger, outcome), count in sorted(outcomes.items()):
+        place = (namespace, trigger) if (namespace, trigger) in own else ("", "other")
+        shown[("namespace", place[0]), ("trigger", place[1]), ("outcome", outcome)] += count
+    return dict(shown)
 
 
 def _engine(service: Service) -> Iterator[str]:

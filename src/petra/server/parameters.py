@@ -24,7 +24,7 @@ _LIMITS = {"minimum": 1, "maximum": LIMIT_MAX}
 Limit = Annotated[int, QueryParameter(schema_extra=_LIMITS)]
 """How many of a list are wanted: ``bounded`` says in our words where it is too many."""
 MaybeLimit = Annotated[int | None, QueryParameter(schema_extra=_LIMITS)]
-MANY = frozenset({"status", "label", "role"})
+MANY = frozenset({"status", "label", "role", "of"})
 """Parameters that may stand in an address more than once."""
 SHARED: dict[str, tuple[str, ...]] = {
     "here": ("namespace",),

@@ -38,6 +38,7 @@ export const keys = {
   workers: ['workers'] as const,
   pools: ['pools'] as const,
   limits: ['limits'] as const,
+  places: (ids: readonly string[]) => ['limits', 'places', ids] as const,
   line: (limit: string, key: string) => ['limits', 'line', limit, key] as const,
   stats: ['stats'] as const,
   secrets: ['secrets'] as const,

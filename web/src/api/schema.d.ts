@@ -964,6 +964,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/limits/places": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Places
+         * @description Return how many stand in front of some executions, 100 at most; those that wait for no limit are left out.
+         */
+        get: operations["ApiV1LimitsPlacesPlaces"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/limits/resources/{name}": {
         parameters: {
             query?: never;
@@ -2424,6 +2444,16 @@ export interface components {
             reason: string;
             /** @default null */
             to: string | null;
+        };
+        /**
+         * AheadInLine
+         * @description How many stand in front of an execution that waits for a limit; counted up to 1,000.
+         */
+        AheadInLine: {
+            ahead: number;
+            execution: string;
+            key: string;
+            limit: string;
         };
         /**
          * Alive
@@ -4129,6 +4159,13 @@ export interface components {
             line: number;
             message: string;
             severity: string;
+        };
+        /**
+         * PlacesInLine
+         * @description Where executions stand that wait for a limit, by id.
+         */
+        PlacesInLine: {
+            items: components["schemas"]["AheadInLine"][];
         };
         /**
          * PlaybookHit
@@ -7524,6 +7561,44 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["WholeLine"];
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            405: components["responses"]["Problem405"];
+            408: components["responses"]["Problem408"];
+            409: components["responses"]["Problem409"];
+            412: components["responses"]["Problem412"];
+            413: components["responses"]["Problem413"];
+            421: components["responses"]["Problem421"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+            507: components["responses"]["Problem507"];
+        };
+    };
+    ApiV1LimitsPlacesPlaces: {
+        parameters: {
+            query?: {
+                namespace?: string | null;
+                of?: string[] | null;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Request fulfilled, document follows */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PlacesInLine"];
                 };
             };
             400: components["responses"]["Problem400"];

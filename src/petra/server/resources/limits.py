@@ -14,6 +14,7 @@ from petra.playbook.shared import SharedResource
 from petra.server.answers.limits import (
     AppliedResource,
     LimitList,
+    PlacesInLine,
     ResourceLines,
     ResourceRemoved,
     WholeLine,
@@ -27,9 +28,11 @@ from petra.server.documents import (
 )
 from petra.server.needs import needs
 from petra.server.openapi import answers
+from petra.server.problems import ProblemError
 from petra.server.service import AnyHttpRequest, Here, TheService
 from petra.store.rows import LineName
 
+PLACES_MAX = 100
 _CHANGES = frozenset({May.APPLY, May.ADMINISTER})
 
 
@@ -47,6 +50,17 @@ async def line(
     """Return a line of a limit under a key: who is in, and who waits, in order."""
     name = LineName(namespace=here.namespace, limit=limit, key=key)
     return _dated(await Lines(service.engine.store).line(name))
+
+
+@get("/limits/places", opt=needs(May.SEE) | answers(PlacesInLine))
+async def places(
+    service: TheService, here: Here, of: FromQuery[list[str] | None] = None
+) -> dict[str, Any]:
+    """Return how many stand in front of some executions, 100 at most; those that wait for no limit are left out."""
+    asked = of or []
+    if len(asked) > PLACES_MAX:
+        raise ProblemError("invalid-input", f"so many can be asked for at once: {PLACES_MAX}")
+    return {"items": await Lines(service.engine.store).places(here.namespace, asked)}
 
 
 @get("/limits/resources/{name:str}", opt=needs(May.SEE) | answers(ResourceLines))
@@ -91,4 +105,6 @@ def _dated(line: dict[str, Any]) -> dict[str, Any]:
 
 def router(base: str) -> Router:
     """Return the routes of limits."""
-    return Router(path=base, route_handlers=[listed, line, one, replaced, removed], tags=["limits"])
+    return Router(
+        path=base, route_handlers=[listed, line, places, one, replaced, removed], tags=["limits"]
+    )
