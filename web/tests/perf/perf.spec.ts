@@ -3,7 +3,7 @@ import { appendFileSync } from 'node:fs';
 import type { Browser, Page } from '@playwright/test';
 import { APPROVAL, CALLED, MANY } from '../flows/books';
 import { expect, test } from '../flows/serving';
-import { pretend, wide } from './made';
+import { pouring, pretend, wide } from './made';
 
 const OUT = process.env.PETRA_MEASURED;
 
@@ -192,4 +192,50 @@ test('very many records', async ({ inside: page, served, context }) => {
   await session.send('HeapProfiler.collectGarbage');
   const { usedSize } = await session.send('Runtime.getHeapUsage');
   note('memory of a tab on 100,000 records', usedSize / 1e6, 'MB');
+});
+
+test('a live run', async ({ inside: page, served, context, browser }) => {
+  const [first, rate, seconds] = [1000, 1000, 20];
+  const id = await served.run(APPROVAL);
+  await pretend(page, first);
+  await pouring(page, first, rate, seconds);
+  const session = await context.newCDPSession(page);
+  const memory = async () => {
+    await session.send('HeapProfiler.collectGarbage');
+    return (await session.send('Runtime.getHeapUsage')).usedSize / 1e6;
+  };
+  await page.goto(`${served.said.url}/e/${id}?sel=step:count&level=all`);
+  await expect(page.locator('[data-index]').first()).toBeVisible();
+  const before = await memory();
+  await page.evaluate(() => {
+    const kept = window as unknown as { long: number[] };
+    kept.long = [];
+    new PerformanceObserver((list) => {
+      kept.long.push(...list.getEntries().map((one) => one.duration));
+    }).observe({ type: 'longtask' });
+  });
+  let asked = 0;
+  page.on('request', () => {
+    asked += 1;
+  });
+  const last = first + rate * seconds;
+  let seen: Frames | undefined;
+  const spent = await worked(browser, async () => {
+    seen = await frames(page, async () => {
+      await page.evaluate(() => (window as unknown as { pour: () => void }).pour());
+      await expect(page.getByTestId('record')).toHaveText(String(last), { timeout: 120_000 });
+    });
+  });
+  const long = await page.evaluate(() => (window as unknown as { long: number[] }).long);
+  note('1,000 records a second: fps', seen!.fps, 'fps');
+  note('1,000 records a second: p95', seen!.p95, 'ms');
+  note('1,000 records a second: longest frame', seen!.longest, 'ms');
+  note('1,000 records a second: tasks over 50 ms', long.length, 'in 20 s');
+  note('1,000 records a second: processor time', spent / seconds / 10, '%');
+  note('1,000 records a second: requests', asked / seconds, 'a second');
+  note(
+    '1,000 records a second: memory of a record',
+    (((await memory()) - before) * 1e3) / (rate * seconds),
+    'KB',
+  );
 });
