@@ -124,7 +124,8 @@ def test_what_is_wrong_with_a_text_is_told_with_its_place(api: httpx2.Client) ->
     wrong = _put(api, "wrong", _text("wrong", "cron: 61 * * * *\n"))
     assert (wrong.status_code, wrong.json()["code"]) == (422, "invalid-playbook")
     assert wrong.json()["errors"][0] | {"message": ""} == {
-        "severity": "error", "code": "P501", "line": 5, "column": 7, "message": "", "hint": "",
+        "severity": "error", "code": "P501", "line": 5, "column": 7, "message": "",
+        "hint": "minutes go from 0 to 59",
     }  # fmt: skip
     other = _put(api, "another", _text("wrong"))
     assert (other.status_code, other.json()["code"]) == (422, "invalid-input")

@@ -16,13 +16,14 @@ from petra.playbook.schedule import Schedule
 from petra.playbook.shared import SharedResource
 from petra.playbook.trigger import Trigger
 from petra.server.conditions import entity_tag
-from petra.server.describing import Opt, answers, takes
 from petra.server.needs import needs
+from petra.server.openapi import Opt, answers, takes
 from petra.server.problems import ProblemError
 from petra.server.service import AnyHttpRequest
 from petra.server.shapes import Shape
 
 D = TypeVar("D", Schedule, Trigger, SharedResource)
+T = TypeVar("T", bound=msgspec.Struct)
 YAML = frozenset({"application/yaml", "application/x-yaml", "text/yaml", "text/plain"})
 
 
@@ -44,18 +45,25 @@ async def text_of(request: AnyHttpRequest) -> str:
     Raises:
         ProblemError: it brings neither.
     """
+    return (await with_text_of(request, PlaybookSource, "JSON of the form {text}")).text
+
+
+async def with_text_of(request: AnyHttpRequest, shape: type[T], words: str) -> T:
+    """Return what a request brings: a bare text as YAML, or JSON of a shape that has a ``text``; ``words`` name that.
+
+    Raises:
+        ProblemError: it brings neither.
+    """
     body = await request.body()
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     try:
         if kind in YAML:
-            return body.decode("utf-8-sig")
-        return msgspec.json.decode(body, type=PlaybookSource).text
+            return shape(text=body.decode("utf-8-sig"))
+        return msgspec.json.decode(body, type=shape)
     except UnicodeDecodeError:
         raise ProblemError("bad-request", "the text is not UTF-8") from None
     except msgspec.DecodeError as error:
-        raise ProblemError(
-            "bad-request", f"send application/yaml, or JSON of the form {{text}}: {error}"
-        ) from None
+        raise ProblemError("bad-request", f"send application/yaml, or {words}: {error}") from None
 
 
 async def document_of(request: AnyHttpRequest, name: str, kind: type[D]) -> D:

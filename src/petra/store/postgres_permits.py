@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import Any
 
-from petra.store.permits import LINES_MAX, SHOWN, permit_of
+from petra.store.permits import AHEAD_MAX, LINES_MAX, SHOWN, permit_of
 from petra.store.postgres_accounts import Fetch
 from petra.store.queries import load_queries
-from petra.store.rows import LineCount, LineMoved, LineName, LineRow, PermitRow
-from petra.store.sqlite_permits import line_count
+from petra.store.rows import AheadRow, LineCount, LineMoved, LineName, LineRow, PermitRow
+from petra.store.sqlite_permits import ahead_row, line_count
 
 _SQL = load_queries("postgres")
 
@@ -44,6 +44,13 @@ class PostgresPermits:
         """Count those who wait in front of one."""
         place = (permit.namespace, permit.limit, permit.key, permit.rank, permit.id)
         return int((await self._fetch("permits_ahead", *place))[0][0])
+
+    async def places(
+        self, executions: Collection[str], namespace: str, *, most: int = AHEAD_MAX
+    ) -> list[AheadRow]:
+        """Return how many wait in front of some executions."""
+        rows = await self._fetch("places", sorted(executions), namespace, most)
+        return [ahead_row(namespace, *row) for row in rows]
 
     async def lines(self, namespace: str, limit: str | None = None) -> list[LineCount]:
         """Return how full the lines of a namespace are."""

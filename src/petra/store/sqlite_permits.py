@@ -8,9 +8,9 @@ from typing import Any
 import apsw
 import msgspec
 
-from petra.store.permits import LINES_MAX, SHOWN, permit_of
+from petra.store.permits import AHEAD_MAX, LINES_MAX, SHOWN, permit_of
 from petra.store.queries import load_queries
-from petra.store.rows import LineCount, LineMoved, LineName, LineRow, PermitRow
+from petra.store.rows import AheadRow, LineCount, LineMoved, LineName, LineRow, PermitRow
 from petra.store.sqlite_accounts import Run
 
 _SQL = load_queries("sqlite")
@@ -55,6 +55,13 @@ class SqlitePermits:
         place = (permit.namespace, permit.limit, permit.key, permit.rank, permit.id)
         return int((await self._fetch("permits_ahead", *place))[0][0])
 
+    async def places(
+        self, executions: Collection[str], namespace: str, *, most: int = AHEAD_MAX
+    ) -> list[AheadRow]:
+        """Return how many wait in front of some executions."""
+        asked = msgspec.json.encode(sorted(executions)).decode()
+        return [ahead_row(namespace, *row) for row in await self._fetch("places", asked, namespace, most)]  # fmt: skip
+
     async def lines(self, namespace: str, limit: str | None = None) -> list[LineCount]:
         """Return how full the lines of a namespace are."""
         rows = await self._fetch("lines", namespace, limit, LINES_MAX)
@@ -63,6 +70,12 @@ class SqlitePermits:
     async def totals(self) -> list[LineCount]:
         """Return how full all limits are, over all keys."""
         return [line_count(*row) for row in await self._fetch("limit_totals")]
+
+
+def ahead_row(namespace: str, execution: str, limit: str, key: str, ahead: int) -> AheadRow:
+    """Read how many stand in front as the databases give it back."""
+    name = LineName(namespace=namespace, limit=limit, key=key)
+    return AheadRow(execution=execution, line=name, ahead=ahead)
 
 
 def line_count(namespace: str, limit: str, key: str, used: int, waiting: int) -> LineCount:

@@ -481,7 +481,7 @@ export interface paths {
          * Frames
          * @description Return what every record moved, in columns: of the records behind ``after`` up to ``until``, at most 50,000 of them.
          *
-         *     With ``bins`` more records are put together into so many cache.
+         *     With ``bins`` more records are put together into so many.
          */
         get: operations["ApiV1ExecutionsFramesFrames"];
         put?: never;
@@ -956,6 +956,26 @@ export interface paths {
          * @description Return a line of a limit under a key: who is in, and who waits, in order.
          */
         get: operations["ApiV1LimitsLineLine"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/limits/places": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Places
+         * @description Return how many stand in front of some executions, 100 at most; those that wait for no limit are left out.
+         */
+        get: operations["ApiV1LimitsPlacesPlaces"];
         put?: never;
         post?: never;
         delete?: never;
@@ -2424,6 +2444,16 @@ export interface components {
             reason: string;
             /** @default null */
             to: string | null;
+        };
+        /**
+         * AheadInLine
+         * @description How many stand in front of an execution that waits for a limit; counted up to 1,000.
+         */
+        AheadInLine: {
+            ahead: number;
+            execution: string;
+            key: string;
+            limit: string;
         };
         /**
          * Alive
@@ -4131,6 +4161,13 @@ export interface components {
             severity: string;
         };
         /**
+         * PlacesInLine
+         * @description Where executions stand that wait for a limit, by id.
+         */
+        PlacesInLine: {
+            items: components["schemas"]["AheadInLine"][];
+        };
+        /**
          * PlaybookHit
          * @description A playbook that was found.
          */
@@ -5595,7 +5632,7 @@ export interface operations {
         requestBody: {
             content: {
                 "application/json": components["schemas"]["PlaybookSource"];
-                "application/yaml": string;
+                "application/yaml": unknown;
             };
         };
         responses: {
@@ -5758,7 +5795,7 @@ export interface operations {
                 since?: string | null;
                 until?: string | null;
                 ended_before?: string | null;
-                sort?: string;
+                sort?: "started" | "-started";
                 limit?: number;
                 cursor?: string | null;
             };
@@ -6113,7 +6150,7 @@ export interface operations {
             };
             cookie?: never;
         };
-        requestBody: {
+        requestBody?: {
             content: {
                 "application/json": components["schemas"]["Reason"] | null;
             };
@@ -6797,7 +6834,7 @@ export interface operations {
             };
             cookie?: never;
         };
-        requestBody: {
+        requestBody?: {
             content: {
                 "application/json": components["schemas"]["Reason"] | null;
             };
@@ -7182,7 +7219,7 @@ export interface operations {
             };
             cookie?: never;
         };
-        requestBody: {
+        requestBody?: {
             content: {
                 "application/json": components["schemas"]["SignalBody"] | null;
             };
@@ -7274,7 +7311,7 @@ export interface operations {
             };
             cookie?: never;
         };
-        requestBody: {
+        requestBody?: {
             content: {
                 "application/json": components["schemas"]["Reason"] | null;
             };
@@ -7543,6 +7580,44 @@ export interface operations {
             507: components["responses"]["Problem507"];
         };
     };
+    ApiV1LimitsPlacesPlaces: {
+        parameters: {
+            query?: {
+                namespace?: string | null;
+                of?: string[] | null;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Request fulfilled, document follows */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PlacesInLine"];
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            405: components["responses"]["Problem405"];
+            408: components["responses"]["Problem408"];
+            409: components["responses"]["Problem409"];
+            412: components["responses"]["Problem412"];
+            413: components["responses"]["Problem413"];
+            421: components["responses"]["Problem421"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+            507: components["responses"]["Problem507"];
+        };
+    };
     ApiV1LimitsResourcesNameOne: {
         parameters: {
             query?: {
@@ -7598,7 +7673,7 @@ export interface operations {
         requestBody: {
             content: {
                 "application/json": components["schemas"]["PlaybookSource"];
-                "application/yaml": string;
+                "application/yaml": unknown;
             };
         };
         responses: {
@@ -7758,7 +7833,7 @@ export interface operations {
         requestBody: {
             content: {
                 "application/json": components["schemas"]["PlaybookSource"];
-                "application/yaml": string;
+                "application/yaml": unknown;
             };
         };
         responses: {
@@ -8352,7 +8427,7 @@ export interface operations {
         requestBody: {
             content: {
                 "application/json": components["schemas"]["PlaybookSource"];
-                "application/yaml": string;
+                "application/yaml": unknown;
             };
         };
         responses: {
@@ -8451,7 +8526,7 @@ export interface operations {
         requestBody: {
             content: {
                 "application/json": components["schemas"]["PlaybookSource"];
-                "application/yaml": string;
+                "application/yaml": unknown;
             };
         };
         responses: {
@@ -8895,7 +8970,7 @@ export interface operations {
         requestBody: {
             content: {
                 "application/json": components["schemas"]["PlaybookSource"];
-                "application/yaml": string;
+                "application/yaml": unknown;
             };
         };
         responses: {
@@ -9028,7 +9103,7 @@ export interface operations {
             };
             cookie?: never;
         };
-        requestBody: {
+        requestBody?: {
             content: {
                 "application/json": components["schemas"]["PauseReason"] | null;
             };
@@ -9604,7 +9679,7 @@ export interface operations {
         requestBody: {
             content: {
                 "application/json": components["schemas"]["Simulated"];
-                "application/yaml": string;
+                "application/yaml": unknown;
             };
         };
         responses: {
@@ -9728,7 +9803,7 @@ export interface operations {
         requestBody: {
             content: {
                 "application/json": components["schemas"]["Tests"];
-                "application/yaml": string;
+                "application/yaml": unknown;
             };
         };
         responses: {
@@ -9959,7 +10034,7 @@ export interface operations {
         requestBody: {
             content: {
                 "application/json": components["schemas"]["PlaybookSource"];
-                "application/yaml": string;
+                "application/yaml": unknown;
             };
         };
         responses: {
@@ -10128,7 +10203,7 @@ export interface operations {
             };
             cookie?: never;
         };
-        requestBody: {
+        requestBody?: {
             content: {
                 "application/json": components["schemas"]["PauseReason"] | null;
             };
@@ -10171,7 +10246,7 @@ export interface operations {
             };
             cookie?: never;
         };
-        requestBody: {
+        requestBody?: {
             content: {
                 "application/json": components["schemas"]["Letters"] | null;
             };
@@ -10708,7 +10783,7 @@ export interface operations {
             };
             cookie?: never;
         };
-        requestBody: {
+        requestBody?: {
             content: {
                 "application/json": components["schemas"]["ActBody"] | null;
             };

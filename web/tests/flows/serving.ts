@@ -53,13 +53,14 @@ export class Served {
     await gone;
   }
 
-  async call<T>(method: string, path: string, body?: unknown): Promise<T> {
+  /** Ask the server; what is started has ended or rests by then, unless one does not wait for it so many seconds. */
+  async call<T>(method: string, path: string, body?: unknown, wait = 20): Promise<T> {
     const answer = await fetch(`${this.said.url}/api/v1${path}`, {
       method,
       headers: {
         Authorization: `Bearer ${this.said.token}`,
         'Content-Type': 'application/json',
-        Prefer: 'wait=20',
+        ...(wait ? { Prefer: `wait=${wait}` } : {}),
       },
       body: body === undefined ? undefined : JSON.stringify(body),
     });

@@ -103,6 +103,7 @@ test('pictures of every page', async ({ page }) => {
       { name: 'simulate', path: '/edit/freight?panel=simulate', ready: '[data-step]' },
       { name: 'inbox', path: `/inbox?box=open&item=${item?.execution}/${item?.id}`, ready: 'h2' },
       { name: 'schedules', path: '/schedules', ready: 'h1' },
+      { name: 'schedule-editor', path: '/schedules?edit=nightly', ready: '[aria-label="The next times"]' },
       { name: 'triggers', path: '/triggers', ready: 'article' },
       { name: 'workers', path: '/workers', ready: 'h1' },
       { name: 'system', path: '/system', ready: 'h1' },

@@ -72,6 +72,21 @@ class ResourceRemoved(DocumentRemoved, frozen=True):
     """Which resource is known no more."""
 
 
+class AheadInLine(Shape, frozen=True):
+    """How many stand in front of an execution that waits for a limit; counted up to 1,000."""
+
+    execution: str
+    limit: str
+    key: str
+    ahead: int
+
+
+class PlacesInLine(Shape, frozen=True):
+    """Where executions stand that wait for a limit, by id."""
+
+    items: list[AheadInLine]
+
+
 class PlaceInLine(Shape, frozen=True):
     """Where somebody stands who waits for a limit: the first is number 1; ``holders`` are some of those who are in."""
 

@@ -11,11 +11,11 @@ from petra.playbook.migrate import migrate as migrated_text
 from petra.playbook.problems import problem_data
 from petra.playbook.schema import json_schema
 from petra.server.answers.authoring import CheckedText, MigratedText
-from petra.server.describing import answers, takes
 from petra.server.documents import PlaybookSource, text_of
 from petra.server.needs import KNOWN, needs
+from petra.server.openapi import answers, takes
 from petra.server.service import AnyHttpRequest, TheService
-from petra.server.workbench import checked
+from petra.server.workbench import check_text
 
 
 @post(
@@ -25,7 +25,7 @@ from petra.server.workbench import checked
 )
 async def check(service: TheService, request: AnyHttpRequest) -> Response[dict[str, Any]]:
     """Check a playbook: its problems with places and fixes, its graph, and whether it is sound, or how it gets stuck."""
-    return Response(await service.long_work.do(checked, await text_of(request)))
+    return Response(await service.long_work.do(check_text, await text_of(request)))
 
 
 @post(
@@ -39,8 +39,8 @@ async def migrate(service: TheService, request: AnyHttpRequest) -> dict[str, Any
 
 
 def _migrated(text: str) -> dict[str, Any]:
-    made = migrated_text(text, "playbook.yaml")
-    return {"text": made.text, "problems": [problem_data(one) for one in made.problems]}
+    migrated = migrated_text(text, "playbook.yaml")
+    return {"text": migrated.text, "problems": [problem_data(one) for one in migrated.problems]}
 
 
 @get("/schema", opt=KNOWN)

@@ -7,19 +7,19 @@ from typing import Any
 from litestar import Response, Router, delete, get, put
 from litestar.params import FromPath, FromQuery
 
-from petra.accounts.told import moment
+from petra.accounts.shown import moment
 from petra.desk.principal import May
 from petra.desk.resources import Lines, Resources
 from petra.playbook.shared import SharedResource
 from petra.server.answers.limits import (
     AppliedResource,
     LimitList,
+    PlacesInLine,
     ResourceLines,
     ResourceRemoved,
     WholeLine,
 )
 from petra.server.conditions import IfMatch, replaced_by
-from petra.server.describing import answers
 from petra.server.documents import (
     applied_document,
     document_of,
@@ -27,17 +27,20 @@ from petra.server.documents import (
     takes_document,
 )
 from petra.server.needs import needs
+from petra.server.openapi import answers
+from petra.server.problems import ProblemError
 from petra.server.service import AnyHttpRequest, Here, TheService
 from petra.store.rows import LineName
 
+PLACES_MAX = 100
 _CHANGES = frozenset({May.APPLY, May.ADMINISTER})
 
 
 @get("/limits", opt=needs(May.SEE) | answers(LimitList))
 async def listed(service: TheService, here: Here) -> dict[str, Any]:
     """List what executions share: the resources that are configured, and the lines of all limits."""
-    found = await Resources(service.engine).listed(here)
-    return {"items": found["resources"], "lines": found["lines"], "next": None}
+    limits = await Resources(service.engine).listed(here)
+    return {"items": limits["resources"], "lines": limits["lines"], "next": None}
 
 
 @get("/limits/line", opt=needs(May.SEE) | answers(WholeLine))
@@ -49,11 +52,22 @@ async def line(
     return _dated(await Lines(service.engine.store).line(name))
 
 
+@get("/limits/places", opt=needs(May.SEE) | answers(PlacesInLine))
+async def places(
+    service: TheService, here: Here, of: FromQuery[list[str] | None] = None
+) -> dict[str, Any]:
+    """Return how many stand in front of some executions, 100 at most; those that wait for no limit are left out."""
+    asked = of or []
+    if len(asked) > PLACES_MAX:
+        raise ProblemError("invalid-input", f"so many can be asked for at once: {PLACES_MAX}")
+    return {"items": await Lines(service.engine.store).places(here.namespace, asked)}
+
+
 @get("/limits/resources/{name:str}", opt=needs(May.SEE) | answers(ResourceLines))
 async def one(service: TheService, here: Here, name: FromPath[str]) -> Response[dict[str, Any]]:
     """Return a resource: how much there is, who holds some of it and who waits, in order."""
-    found = await Resources(service.engine).get(here, name)
-    return shown_document({**found, "lines": [_dated(line) for line in found["lines"]]})
+    resource = await Resources(service.engine).get(here, name)
+    return shown_document({**resource, "lines": [_dated(line) for line in resource["lines"]]})
 
 
 @put(
@@ -91,4 +105,6 @@ def _dated(line: dict[str, Any]) -> dict[str, Any]:
 
 def router(base: str) -> Router:
     """Return the routes of limits."""
-    return Router(path=base, route_handlers=[listed, line, one, replaced, removed], tags=["limits"])
+    return Router(
+        path=base, route_handlers=[listed, line, places, one, replaced, removed], tags=["limits"]
+    )

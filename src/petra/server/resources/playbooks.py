@@ -12,7 +12,6 @@ from petra.desk.principal import May
 from petra.playbook import Playbook
 from petra.server.answers.authoring import AppliedPlaybook, PlaybookWithText
 from petra.server.conditions import IfMatch, IfNoneMatch, entity_tag, replaced_by
-from petra.server.describing import answers, takes
 from petra.server.documents import (
     PlaybookSource,
     applied_document,
@@ -21,7 +20,8 @@ from petra.server.documents import (
     text_of,
 )
 from petra.server.needs import needs
-from petra.server.parameters import bounded
+from petra.server.openapi import answers, takes
+from petra.server.parameters import Limit, page_size
 from petra.server.problems import ProblemError
 from petra.server.resources.definitions import heat_of, versions_of, with_text
 from petra.server.service import AnyHttpRequest, Here, TheService
@@ -31,11 +31,11 @@ from petra.store.trail import noted
 
 @get("/playbooks", opt=needs(May.SEE))
 async def listed(
-    service: TheService, here: Here, limit: FromQuery[int] = 100, cursor: FromQuery[str] = ""
+    service: TheService, here: Here, limit: Limit = 100, cursor: FromQuery[str] = ""
 ) -> Page[PlaybookItem]:
     """List the playbooks that were applied, by path."""
     rows = await service.engine.store.playbooks(
-        after=cursor, limit=bounded(limit), namespace=here.namespace
+        after=cursor, limit=page_size(limit), namespace=here.namespace
     )
     more = rows[-1].path if len(rows) == limit else None
     return Page(items=[playbook_item(row) for row in rows], next=more)
@@ -47,8 +47,8 @@ async def one(
     here: Here,
     path: FromPath[str],
     version: FromQuery[str | None] = None,
-    last: FromQuery[int] = 100,
-    limit: FromQuery[int] = 100,
+    last: Limit = 100,
+    limit: Limit = 100,
 ) -> Response[Any]:
     """Return a playbook with the text of its author; ``…/versions`` and ``…/heat`` of a path with slashes, too."""
     name = path.lstrip("/")
@@ -129,10 +129,10 @@ async def _applied(
     *,
     allow_unsound: bool,
 ) -> Response[dict[str, Any]]:
-    (made,) = await service.desk.apply(
+    (applied_version,) = await service.desk.apply(
         here, [playbook], texts=[text], allow_unsound=allow_unsound, replaces=seen
     )
-    return applied_document(made)
+    return applied_document(applied_version)
 
 
 def router(base: str) -> Router:

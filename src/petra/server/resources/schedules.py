@@ -24,7 +24,6 @@ from petra.server.answers.schedules import (
     TimesAhead,
 )
 from petra.server.conditions import IfMatch, IfNoneMatch, replaced_by
-from petra.server.describing import answers
 from petra.server.documents import (
     PauseReason,
     applied_document,
@@ -33,6 +32,7 @@ from petra.server.documents import (
     takes_document,
 )
 from petra.server.needs import needs
+from petra.server.openapi import answers
 from petra.server.resources.executions import Key, command_id
 from petra.server.service import AnyHttpRequest, Here, TheService, Who
 
@@ -128,8 +128,10 @@ async def run(
 ) -> Response[dict[str, Any]]:
     """Start its playbook now; the same Idempotency-Key again starts nothing."""
     command = command_id(who, key, "schedule") if key else ""
-    made = await Schedules(service.engine).run(here, name, command=command)
-    return Response(made, headers={"Location": f"{service.base}/executions/{made['execution']}"})
+    started = await Schedules(service.engine).run(here, name, command=command)
+    return Response(
+        started, headers={"Location": f"{service.base}/executions/{started['execution']}"}
+    )
 
 
 @post(

@@ -23,7 +23,6 @@ from petra.server.answers.triggers import (
     TriggerVerdict,
 )
 from petra.server.conditions import IfMatch, replaced_by
-from petra.server.describing import answers
 from petra.server.documents import (
     PauseReason,
     applied_document,
@@ -32,7 +31,8 @@ from petra.server.documents import (
     takes_document,
 )
 from petra.server.needs import needs
-from petra.server.parameters import bounded
+from petra.server.openapi import answers
+from petra.server.parameters import Limit, page_size
 from petra.server.service import AnyHttpRequest, Here, TheService
 
 LETTERS_MAX = 500
@@ -117,12 +117,12 @@ async def dead(
     service: TheService,
     here: Here,
     name: FromPath[str],
-    limit: FromQuery[int] = 100,
+    limit: Limit = 100,
     cursor: FromQuery[str | None] = None,
 ) -> dict[str, Any]:
     """List the dead letters of a trigger, the latest first: events that could start nothing, and why."""
     items, behind = await DeskTriggers(service.engine).dead(
-        here, name, cursor=cursor, limit=bounded(limit)
+        here, name, cursor=cursor, limit=page_size(limit)
     )
     return {"items": items, "next": behind}
 

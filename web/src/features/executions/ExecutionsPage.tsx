@@ -22,6 +22,7 @@ import {
   useKeys,
   VirtualTable,
 } from '../../kit';
+import { aheadInWords } from '../../kit/limit-words';
 import { BulkBar } from './BulkBar';
 import css from './executions.module.css';
 import { FirstVisit } from './FirstVisit';
@@ -31,6 +32,7 @@ import { StartsChart } from './StartsChart';
 import { StatusCounts } from './StatusCounts';
 import { queryOf, searchOf } from './search';
 import { ROWS_MAX, useExecutions } from './useExecutions';
+import { usePlaces } from './usePlaces';
 import { Views } from './Views';
 
 const route = getRouteApi('/inside/executions');
@@ -41,10 +43,11 @@ function took(row: ExecutionItem): number | null {
   return (row.ended ? Date.parse(row.ended) : Date.now()) - Date.parse(row.started);
 }
 
-function Now({ row }: { row: ExecutionItem }) {
+function Now({ row, ahead }: { row: ExecutionItem; ahead: number | undefined }) {
   const progress = row.progress;
   return (
     <span className="data" title={row.now?.sentence || row.reason}>
+      {ahead === undefined ? null : <strong>{aheadInWords(ahead)} · </strong>}
       {progress && progress.total > 0 ? (
         <span className={css.progress}>
           <i style={{ width: `${Math.min(100, (progress.done / progress.total) * 100)}%` }} />
@@ -61,6 +64,7 @@ export function Page() {
   const navigate = useNavigate();
   const query = useMemo(() => queryOf(search), [search]);
   const { found, rows, waiting, showWaiting, more, onTop } = useExecutions(query);
+  const standing = usePlaces(rows);
   const who = useQuery({ queryKey: keys.me, queryFn: me });
   const total = useQuery({ queryKey: keys.counts(query), queryFn: () => counts(query, 'status') });
   const playbooks = useQuery({
@@ -142,12 +146,17 @@ export function Page() {
         ),
       },
       { id: 'id', head: 'Id', width: '130px', cell: (row) => <code title={row.id}>{shortId(row.id)}</code> },
-      { id: 'now', head: 'What now', width: 'minmax(160px, 3fr)', cell: (row) => <Now row={row} /> },
+      {
+        id: 'now',
+        head: 'What now',
+        width: 'minmax(160px, 3fr)',
+        cell: (row) => <Now row={row} ahead={standing.get(row.id)} />,
+      },
       { id: 'took', head: 'For', width: '90px', cell: (row) => <Duration ms={took(row)} /> },
       { id: 'updated', head: 'Changed', width: '120px', cell: (row) => <Time at={row.updated} /> },
       { id: 'started', head: 'Started', width: '120px', cell: (row) => <Time at={row.started} /> },
     ],
-    [chosen, choose],
+    [chosen, choose, standing],
   );
 
   const filtered = isFiltered(query);
