@@ -47,6 +47,7 @@ const PAGES: Record<string, { path: (has: Made) => string; ready: string }> = {
   'a walk through it': { path: () => 'edit/hello?panel=simulate', ready: '[data-step="greet"]' },
   'the inbox': { path: (has) => `inbox?item=${has.asking}/${has.item}`, ready: '[aria-label=Form] input' },
   schedules: { path: () => 'schedules', ready: 'article' },
+  'writing a schedule': { path: () => 'schedules?edit=nightly', ready: '[aria-label="The next times"]' },
   triggers: { path: () => 'triggers', ready: 'article' },
   notifications: { path: () => 'notifications', ready: 'h2' },
   workers: { path: () => 'workers', ready: '[role=row]' },

@@ -166,11 +166,11 @@ export async function cutOff(page: Page): Promise<string[]> {
   }, CONTROLS);
 }
 
-/** Every button that asks something first: its dialog takes the focus, holds it, and gives it back. */
+/** Every button that asks something first (but on a page, or in a window of the machine): its dialog takes the focus, holds it, and gives it back. */
 export async function dialogsGiveBack(page: Page): Promise<void> {
   const buttons = page
     .locator('#page')
-    .getByRole('button', { name: /^(?!Open a file).*…$/, disabled: false });
+    .getByRole('button', { name: /^(?!Open a file|New schedule).*…$/, disabled: false });
   for (let n = 0; n < (await buttons.count()); n++) {
     const button = buttons.nth(n);
     if ((await button.getAttribute('aria-disabled')) === 'true') continue;
