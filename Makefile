@@ -94,7 +94,7 @@ soak: $(READY) ## 20,000 random paths, 2,000 decided again, 20,000 nested fan-ou
 	PETRA_FATES=1 $(SOAK) tests/store/test_sqlite_faults.py
 
 fuzz: $(READY) ## 20,000 made-up requests and more against a server of its own; no answer may be a 5xx
-	NO_COLOR=1 $(BIN)/python scripts/fuzz_api.py --examples 180
+	NO_COLOR=1 $(BIN)/python scripts/fuzz_api.py --examples 90
 
 pictures: $(READY) $(UI) ## photograph every page of the web UI, and write those of docs/images
 	$(BIN)/python scripts/pictures.py

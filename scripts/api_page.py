@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from petra.server.describe import without_a_server
+from petra.server.bare_app import bare_description
 from petra.server.problems import CODES
 
 _METHODS = ("get", "post", "put", "patch", "delete")
@@ -27,13 +27,13 @@ server, and for people at `/api/docs`. How to get in is told in [Run a server](.
 
 def api_description() -> str:
     """Return the description of the API for programs: types for the web pages are made from it."""
-    raw = msgspec.json.encode(without_a_server(), order="sorted")
+    raw = msgspec.json.encode(bare_description(), order="sorted")
     return msgspec.json.format(raw, indent=1).decode() + "\n"
 
 
 def api_page() -> str:
     """List every call with what it does and takes."""
-    schema = without_a_server()
+    schema = bare_description()
     lines = [_INTRODUCTION]
     by_tag: dict[str, list[tuple[str, str, dict[str, Any]]]] = {}
     for path, item in schema["paths"].items():

@@ -1,7 +1,7 @@
 """Sends a server of its own, in a folder of its own, what no client would: ``make fuzz``. No answer may be a 5xx.
 
-Every call with every check of schemathesis: statuses, media types, shapes, and links between calls. Streams, which do not
-end, are left out. ``--examples`` says how many requests of each call are made up.
+Every call with every check of schemathesis that ``fuzz_plan`` does not leave out for a reason it gives, alone and along the
+links between calls. ``--examples`` says how many requests of each call are made up.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ import urllib.request
 from collections.abc import Sequence
 from pathlib import Path
 
+from fuzz_plan import LEFT_OUT_PATHS, NOT_CHECKED, configured, furnish
+
 BIN = Path(sys.executable).parent
-LEFT_OUT = "(/stream|/livez|/metrics)$"
 _COUNTED = re.compile(r'petra_http_requests_total\{.*status="(\dxx)".*\} (\S+)')
-CHECKS = "not_a_server_error,status_code_conformance,content_type_conformance,response_schema_conformance"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -47,7 +47,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         try:
             assert server.stdout is not None
             said = json.loads(server.stdout.readline())
-            code = _run(_asked(said, given), folder, given.seconds)
+            config = configured(Path(folder), furnish(said["url"], said["token"]))
+            code = _run(_asked(said, given, config), folder, given.seconds)
             alive = server.poll() is None
             print(f"the server {'is still there' if alive else 'died'}")
             if not alive:
@@ -83,13 +84,13 @@ def _answered(said: dict[str, str]) -> dict[str, int]:
     return found
 
 
-def _asked(said: dict[str, str], given: argparse.Namespace) -> list[str]:
+def _asked(said: dict[str, str], given: argparse.Namespace, config: Path) -> list[str]:
     only = ["--include-path-regex", given.only] if given.only else []
     return [
-        str(BIN / "schemathesis"), "run", f"{said['url']}/openapi.json", "--header",
-        f"Authorization: Bearer {said['token']}", "--checks", CHECKS, "--phases", given.phases,
+        str(BIN / "schemathesis"), "--config-file", str(config), "run", f"{said['url']}/openapi.json", "--header",
+        f"Authorization: Bearer {said['token']}", "--exclude-checks", ",".join(NOT_CHECKED), "--phases", given.phases,
         "--max-examples", str(given.examples), "--seed", str(given.seed), "--request-timeout", "90",
-        "--suppress-health-check", "all", "--continue-on-failure", "--exclude-path-regex", LEFT_OUT, *only,
+        "--suppress-health-check", "all", "--continue-on-failure", "--exclude-path-regex", LEFT_OUT_PATHS, *only,
     ]  # fmt: skip
 
 

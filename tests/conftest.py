@@ -16,13 +16,15 @@ from _pytest.assertion.rewrite import AssertionRewritingHook
 from _pytest.faulthandler import fault_handler_stderr_fd_key
 from hypothesis import settings
 from support import forks, in_memory
+from support.aws import aws, aws_address
 from support.patience import LIMIT_S, LastResort, limited
 from support.postgres import cluster, empty_database, new_database
 from thoroughness import few
 
 from petra import early_stem
 
-__all__ = ["cluster", "empty_database", "new_database"]  # one PostgreSQL for all tests of a process
+# one PostgreSQL and one AWS for all tests of a process
+__all__ = ["aws", "aws_address", "cluster", "empty_database", "new_database"]
 
 ROOT = Path(__file__).parents[1]
 

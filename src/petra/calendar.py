@@ -32,6 +32,14 @@ NICKNAMES = MappingProxyType(
     }
 )  # fmt: skip
 _FIELDS = 5
+_RANGES = MappingProxyType(
+    {
+        "minute": "minutes go from 0 to 59", "hour": "hours go from 0 to 23",
+        "day-of-month": "days of a month go from 1 to 31, and 'L' is the last",
+        "month": "months go from 1 to 12, or from JAN to DEC",
+        "day-of-week": "days of a week go from 0 to 7, or from SUN to SAT; 0 and 7 are Sunday",
+    }
+)  # fmt: skip
 _DAY = timedelta(days=1)
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _LATEST = datetime(9990, 1, 1, tzinfo=UTC).timestamp()
@@ -113,9 +121,10 @@ def line_of(cron: str) -> str:
         due = next(CronSim(line, datetime(2026, 1, 1)), None)  # noqa: DTZ001 - by any clock
     except CronSimError as error:
         what = str(error).removeprefix("Bad ")
-        raise CalendarError(f"'{cron}' is no cron line: its {what} is not one") from None
+        words = f"its {what} is not one; {_RANGES.get(what, 'see the five fields')}"
+        raise CalendarError(f"'{cron}' is no cron line: {words}") from None
     if due is None:
-        raise CalendarError(f"'{cron}' is never due")
+        raise CalendarError(f"'{cron}' is never due; no month that it names has such a day")
     return line
 
 

@@ -7,12 +7,21 @@ Rule 2: an execution whose caller had a trace goes on in that; every other one h
 
 from __future__ import annotations
 
+import enum
 import hashlib
 import re
 from contextvars import ContextVar
 from typing import NamedTuple
 
 _HEADER = re.compile(r"(?!ff)[0-9a-f]{2}-([0-9a-f]{32})-([0-9a-f]{16})-[0-9a-f]{2}")
+
+
+class Side(enum.Enum):
+    """On which side of a conversation a span is."""
+
+    INTERNAL = "none: it is work of its own"
+    CLIENT = "it asks somebody else"
+    SERVER = "it answers"
 
 
 class SpanId(NamedTuple):

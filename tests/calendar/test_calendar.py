@@ -100,6 +100,16 @@ def test_what_is_no_line_is_refused_with_its_place(line: str, words: str) -> Non
         line_of(line)
 
 
+@pytest.mark.parametrize(
+    "line", ["61 * * * *", "* 25 * * *", "* * 0 * *", "* * * 13 *", "* * * * 8"]
+)
+def test_what_is_no_line_is_refused_with_what_would_be_one(line: str) -> None:
+    with pytest.raises(
+        CalendarError, match=r"; (minutes|hours|days of a month|months|days of a week) go from"
+    ):
+        line_of(line)
+
+
 def test_what_is_no_zone_and_no_date_is_refused() -> None:
     with pytest.raises(CalendarError, match="Europe/Berlin"):
         Rhythm(cron="0 0 * * *", zone="Europe/Berlni").first(0.0)

@@ -84,7 +84,7 @@ def on_a_terminal(
     environ = {**os.environ, "TERM": term}
     for name in ("COLUMNS", "NO_COLOR"):
         environ.pop(name, None)
-    files = {"stdin": theirs, "stdout": theirs, "stderr": theirs}
+    files: Any = {"stdin": theirs, "stdout": theirs, "stderr": theirs}
     process = (
         forks.PETRA.start(*arguments, cwd=folder, env=environ, **files)
         if interrupted_at is None

@@ -82,3 +82,52 @@ def test_what_was_up_when_its_shard_left_is_not_handed_out_when_the_shard_is_bac
             ]
 
     play("sqlite", tmp_path, case, with_worker="")
+
+
+async def _handed_out(scene: Scene, number: int) -> list[str]:
+    """Take runs one by one, as a worker does that has one slot; return whose they were."""
+    found: list[str] = []
+    async with fake(scene) as one:
+        await one.hello(pool="etl", credit=1)
+        while len(found) < number:
+            for each in (await one.heard(f.Assignments)).assignments:
+                found.append(each.execution)
+                report = f.RunReport(
+                    execution=each.execution, run=each.run, delivery=each.delivery, lease=each.lease, report=Report(status="ok"),
+                )  # fmt: skip
+                await one.frame(f.Reports(reports=[report]))
+                await one.frame(f.Credit(slots=1))
+    return found
+
+
+@pytest.mark.spec("S15")
+@pytest.mark.parametrize("most", [100, 3], ids=["all in memory", "few in memory"])
+def test_who_is_urgent_goes_out_first_and_of_equals_who_came_first(
+    most: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(offers, "OFFERS_MAX", most)
+    book = code("result = 1", spec="{pool: etl}")
+
+    async def case(scene: Scene) -> None:
+        for name, priority in (("a", 0), ("b", 5), ("c", 0), ("d", -2), ("e", -2)):
+            await scene.engine.start(book, {}, execution=name, priority=priority)
+        found = await _handed_out(scene, 5)
+        assert found == ["d", "e", "a", "c", "b"] if most > 3 else found[:3] == ["d", "e", "a"]
+        assert sorted(found) == ["a", "b", "c", "d", "e"]
+
+    play("sqlite", tmp_path, case, with_worker="")
+
+
+@pytest.mark.spec("S15")
+def test_no_namespace_waits_until_another_wants_nothing(tmp_path: Path) -> None:
+    book = code("result = 1", spec="{pool: etl}")
+
+    async def case(scene: Scene) -> None:
+        names = ["one-1", "two-1", "one-2", "one-3", "two-2", "one-4"]
+        for name in names:
+            await scene.engine.start(
+                book, {}, execution=name, namespace=name.partition("-")[0], allow_unsound=True
+            )
+        assert await _handed_out(scene, len(names)) == names
+
+    play("sqlite", tmp_path, case, with_worker="")

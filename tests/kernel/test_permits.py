@@ -69,12 +69,12 @@ class Lived:
         permits = self.state.permits
         if permits is None or self.state.terminal:
             return []
-        return [one.limit for one in permits.by_id.values() if one.given]
+        return [one.wanted.limit for one in permits.by_id.values() if one.given]
 
     def let_in(self) -> str:
         (permit,) = self.asked()
         assert not self.give(c.GivePermit(now=self.now, id=permit.id))
-        return permit.limit
+        return permit.wanted.limit
 
     def done(self, step: str) -> None:
         run = next(one for one in self.state.runs.values() if one.step == step)
@@ -93,8 +93,8 @@ class Lived:
 @pytest.mark.spec("S15")
 def test_nothing_fires_before_the_limit_lets_it_in() -> None:
     lived = Lived(LIMIT + STEP).start()
-    (permit,) = lived.asked()
-    assert (permit.limit, permit.key, permit.most, permit.on_limit) == ("playbook etl/load", "x", 3, "queue")  # fmt: skip
+    wanted = lived.asked()[0].wanted
+    assert (wanted.limit, wanted.key, wanted.most, wanted.on_limit) == ("playbook etl/load", "x", 3, "queue")  # fmt: skip
     rest = rest_of(lived.program, lived.state)
     assert rest is not None
     assert (rest.status, rest.reason) == ("waiting", "limit")
@@ -109,7 +109,7 @@ def test_nothing_fires_before_the_limit_lets_it_in() -> None:
 @pytest.mark.spec("S15")
 def test_the_limit_of_the_playbook_comes_before_that_of_the_namespace() -> None:
     lived = Lived(LIMIT + STEP).start(quota=True, priority=-2)
-    assert [one.rank for one in lived.asked()] == [1000.0 - 2 * 3600]
+    assert [one.wanted.rank for one in lived.asked()] == [1000.0 - 2 * 3600]
     assert [lived.let_in(), lived.let_in()] == ["playbook etl/load", "quota executions"]
     assert lived.assigned == ["a"]
     lived.done("a")

@@ -8,7 +8,6 @@ import json
 import os
 import re
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -26,20 +25,6 @@ HEAD = "apiVersion: petra/v1\nkind: Playbook\nmetadata: {name: p}\n"
 def snippet(root: Path, info: str) -> str:
     (found,) = re.findall(rf"```{info}\n(.*?)```", (root / PAGE).read_text(), re.DOTALL)
     return str(found)
-
-
-@pytest.fixture
-def aws(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    from moto.server import ThreadedMotoServer  # noqa: PLC0415 - it takes a second
-
-    server = ThreadedMotoServer(port=0, verbose=False)
-    server.start()
-    host, port = server.get_host_and_port()
-    monkeypatch.setenv("AWS_ENDPOINT_URL", f"http://{host}:{port}")
-    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
-        monkeypatch.setenv(name, "testing")
-    yield
-    server.stop()
 
 
 @pytest.fixture

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
@@ -15,6 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from obstore.store import S3Store
 from support.attempts import bad, good, run
+from support.aws import new_bucket
 
 import petra
 from petra.errors import ObjectError, UsageError
@@ -43,17 +44,6 @@ class Place:
     keys: Callable[[], set[str]]
 
 
-@pytest.fixture(scope="session")
-def s3_address() -> Iterator[str]:
-    from moto.server import ThreadedMotoServer  # noqa: PLC0415 - it takes a second
-
-    server = ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
-    server.start()
-    host, port = server.get_host_and_port()
-    yield f"http://{host}:{port}"
-    server.stop()
-
-
 def local(folder: Path) -> Place:
     return Place(
         LocalObjects(folder),
@@ -64,9 +54,7 @@ def local(folder: Path) -> Place:
 
 
 def s3(address: str, bucket: str) -> Place:
-    import urllib.request  # noqa: PLC0415
-
-    urllib.request.urlopen(urllib.request.Request(f"{address}/{bucket}", method="PUT")).close()
+    new_bucket(address, bucket)
     store = S3Store(
         bucket,
         endpoint=address,
@@ -87,7 +75,7 @@ def s3(address: str, bucket: str) -> Place:
 def place(request: pytest.FixtureRequest, tmp_path: Path) -> Place:
     if request.param == "local":
         return local(tmp_path)
-    return s3(request.getfixturevalue("s3_address"), f"b{abs(hash(request.node.name)) % 10**9}")
+    return s3(request.getfixturevalue("aws_address"), f"b{abs(hash(request.node.name)) % 10**9}")
 
 
 def wait(awaitable: Awaitable[T]) -> T:
@@ -393,15 +381,10 @@ workflow:
 
 @pytest.mark.slow
 def test_large_results_of_an_engine_and_its_worker_go_to_the_bucket_that_the_environment_names(
-    s3_address: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    aws: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    bucket = s3(s3_address, "for-an-engine")
-    for name, value in (
-        ("PETRA_OBJECTS", "s3://for-an-engine/some/where"), ("AWS_ENDPOINT_URL", s3_address),
-        ("AWS_ACCESS_KEY_ID", "test"), ("AWS_SECRET_ACCESS_KEY", "test"), ("AWS_REGION", "us-east-1"),
-        ("AWS_ALLOW_HTTP", "true"),
-    ):  # fmt: skip
-        monkeypatch.setenv(name, value)
+    bucket = s3(aws, "for-an-engine")
+    monkeypatch.setenv("PETRA_OBJECTS", "s3://for-an-engine/some/where")
     (tmp_path / "large.yaml").write_text(LARGE)
     result = petra.run(tmp_path / "large.yaml", home=tmp_path / "home")
     assert (result.status, result.output) == ("completed", 100_000)

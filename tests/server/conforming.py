@@ -10,14 +10,14 @@ from typing import Any
 import httpx2
 from jsonschema import Draft202012Validator  # type: ignore[import-untyped]
 
-from petra.server.describe import without_a_server
+from petra.server.bare_app import bare_description
 
 BASE = "/api/v1"
 
 
 @cache
 def _description() -> dict[str, Any]:
-    raw: dict[str, Any] = json.loads(json.dumps(without_a_server()))
+    raw: dict[str, Any] = json.loads(json.dumps(bare_description()))
     for shape in raw["components"]["schemas"].values():
         if shape.get("type") == "object" and "properties" in shape:
             shape.setdefault("additionalProperties", False)

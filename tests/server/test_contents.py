@@ -18,7 +18,7 @@ from petra.kernel.state import State
 from petra.objects import LocalObjects
 from petra.references import spliced
 from petra.server.problems import ProblemError
-from petra.server.ranges import RangeReader, ranged
+from petra.server.ranges import RangeReader, range_of
 from petra.store.memory import MemoryStore
 
 CHOIR = book(
@@ -201,13 +201,13 @@ async def _ranges(tmp_path: Path) -> None:
         return work()
 
     reader = RangeReader(MemoryStore(clock=lambda: 0.0), objects, state, aside)
-    some = await ranged(reader, "ctx.raw", "", 1, 3)
+    some = await range_of(reader, "ctx.raw", "", 1, 3)
     assert (base64.b64decode(some["content"]), some["total"]) == (b"\x01\x02\x03", 256)
     await objects.delete(pieces[0].key)  # it is not needed for what comes
-    part = await ranged(reader, "ctx.listed", "", 18, 13)
+    part = await range_of(reader, "ctx.listed", "", 18, 13)
     assert [item["value"] for item in part["content"]] == list(range(18, 31))
     assert (part["total"], part["next"]) == (32, 31)
     for index in (10, 29, 30, 31):
-        assert (await ranged(reader, "ctx.listed", f"/{index}", 0, 1))["content"] == index
+        assert (await range_of(reader, "ctx.listed", f"/{index}", 0, 1))["content"] == index
     with pytest.raises(ProblemError, match="leads nowhere"):
-        await ranged(reader, "ctx.listed", "/32", 0, 1)
+        await range_of(reader, "ctx.listed", "/32", 0, 1)

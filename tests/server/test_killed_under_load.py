@@ -20,7 +20,8 @@ from support.processes import port_to_come_back_to
 pytestmark = pytest.mark.slow
 
 WORKERS = 10
-CLIENTS = 16
+RATE = 200
+"""Starts a second, whether or not those before were answered."""
 STARTS = int(os.environ.get("PETRA_KILLED_STARTS", "200"))
 BOOK = """\
 apiVersion: petra/v1
@@ -40,27 +41,29 @@ workflow:
 
 
 class Load:
-    """Clients that start executions under keys, and ask again until they are answered."""
+    """Starts of executions under keys, at a fixed rate; each is asked again until it is answered."""
 
     def __init__(self, url: str, token: str, ledger: Path) -> None:
         self._url, self._ledger = f"{url}/api/v1", ledger
         self._headers = {"Authorization": f"Bearer {token}"}
-        self._left = list(range(STARTS))
         self.answered: dict[str, str] = {}
 
     async def run(self, at: int, call: Callable[[], Any]) -> None:
-        """Start everything; once so many are answered, call something."""
+        """Start everything, each at its time; once so many are answered, call something."""
         async with httpx2.AsyncClient(headers=self._headers, timeout=300) as client:
-            clients = [asyncio.create_task(self._client(client)) for _ in range(CLIENTS)]
+            begun = asyncio.create_task(self._begin(client))
             while len(self.answered) < at:
-                await asyncio.sleep(0)
-                await asyncio.wait(clients, timeout=0.01)
+                await asyncio.wait([begun], timeout=0.01)
             await asyncio.to_thread(call)
-            await asyncio.gather(*clients)
+            await asyncio.gather(*await begun)
 
-    async def _client(self, client: httpx2.AsyncClient) -> None:
-        while self._left:
-            await self._start(client, f"key-{self._left.pop()}")
+    async def _begin(self, client: httpx2.AsyncClient) -> list[asyncio.Task[None]]:
+        loop = asyncio.get_running_loop()
+        since, starts = loop.time(), []
+        for number in range(STARTS):
+            await asyncio.sleep(since + number / RATE - loop.time())
+            starts.append(asyncio.create_task(self._start(client, f"key-{number}")))
+        return starts
 
     async def _start(self, client: httpx2.AsyncClient, key: str) -> None:
         body = {"playbook": "noted", "workload": {"ledger": str(self._ledger)}}
@@ -83,6 +86,16 @@ def _completed(served: Served) -> int:
     with served.client() as api:
         counts = api.get("/executions/counts", params={"by": "status"}).json()["counts"]
     return int(counts.get("completed", 0))
+
+
+def _all(api: httpx2.Client, path: str) -> list[dict[str, Any]]:
+    found, cursor = [], None
+    while True:
+        page = api.get(path, params={"limit": 500} | ({"cursor": cursor} if cursor else {})).json()
+        found += page["items"]
+        cursor = page["next"]
+        if cursor is None:
+            return found
 
 
 @pytest.mark.spec("S22")
@@ -112,10 +125,10 @@ def test_what_was_acknowledged_is_done_once_whoever_is_killed(
         while _completed(second) < STARTS:
             pass
         with second.client() as api:
-            listed = api.get("/executions", params={"limit": 500}).json()["items"]
+            listed = _all(api, "/executions")
             assert {one["id"] for one in listed} == set(load.answered.values())
             assert not api.post("/audit/verify", json={}).json()["problems"]
-            noted = api.get("/audit", params={"limit": 500}).json()["items"]
+            noted = _all(api, "/audit")
         starts = [
             one for one in noted if one["act"] == "POST /executions" and one["outcome"] == "done"
         ]

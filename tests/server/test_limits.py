@@ -63,6 +63,16 @@ def test_who_waits_is_told_its_place_and_who_is_refused_why(api: httpx2.Client) 
     line = api.get("/limits/line", params={"limit": "playbook queued"}).json()
     assert [one["execution"] for one in line["queue"]] == [one["id"] for one in others]
     assert line["holders"][0]["asked"].startswith("20")
+    asked = {"of": [first, *(one["id"] for one in others)]}
+    places = api.get("/limits/places", params=asked).json()["items"]
+    assert {one["execution"]: one["ahead"] for one in places} == {
+        others[0]["id"]: 0,
+        others[1]["id"]: 1,
+    }
+    assert {(one["limit"], one["key"]) for one in places} == {("playbook queued", "")}
+    assert api.get("/limits/places").json() == {"items": []}
+    many = api.get("/limits/places", params={"of": ["e"] * 101})
+    assert (many.status_code, many.json()["code"]) == (422, "invalid-input")
     assert api.post(f"/executions/{first}/cancel", json={"reason": "enough"}).status_code == 200
     assert _start(api, "turned", "reject").status_code == 201
     refused = _start(api, "turned", "reject")

@@ -65,11 +65,67 @@ def test_a_schedule_is_put_listed_changed_and_removed(api: httpx2.Client) -> Non
     assert (gone.status_code, gone.json()["code"]) == (404, "not-found")
 
 
+NEW = {"If-None-Match": "*"}
+
+
+@pytest.mark.spec("S24")
+def test_a_new_schedule_takes_the_place_of_none(api: httpx2.Client) -> None:
+    assert _put(api, "fresh", _text("fresh"), **NEW).status_code == 201
+    for text in (_text("fresh"), _text("fresh", "every_s: 3600\n")):
+        again = _put(api, "fresh", text, **NEW)
+        assert (again.status_code, again.json()["code"]) == (412, "stale")
+    assert api.get("/schedules/fresh").json()["every_s"] is None
+    assert api.delete("/schedules/fresh").status_code == 200
+    anew = _put(api, "fresh", _text("fresh"), **NEW)
+    assert anew.status_code == 201, "one that was removed is in nobody's way"
+    wrong = _put(api, "fresh", _text("fresh"), **{"If-None-Match": '"abc"'})
+    assert (wrong.status_code, wrong.json()["code"]) == (400, "bad-request")
+    assert api.delete("/schedules/fresh").status_code == 200
+
+
+@pytest.mark.spec("S24")
+def test_a_change_to_what_was_removed_meanwhile_does_not_bring_it_back(api: httpx2.Client) -> None:
+    seen = {"If-Match": _put(api, "gone", _text("gone")).headers["etag"]}
+    assert api.delete("/schedules/gone").status_code == 200
+    for header in (seen, {"If-Match": "*"}):
+        stale = _put(api, "gone", _text("gone", "every_s: 3600\n"), **header)
+        assert (stale.status_code, stale.json()["code"]) == (412, "stale")
+    assert api.get("/schedules/gone").status_code == 404
+
+
+@pytest.mark.spec("S24")
+def test_of_two_who_change_a_schedule_the_second_is_told(api: httpx2.Client) -> None:
+    seen = {"If-Match": _put(api, "both", _text("both")).headers["etag"]}
+    mine = _text("both", "every_s: 3600\n")
+    assert _put(api, "both", mine, **seen).status_code == 201
+    other = _put(api, "both", _text("both", "every_s: 60\n"), **seen)
+    assert (other.status_code, other.json()["code"]) == (412, "stale")
+    again = _put(api, "both", mine, **seen)
+    assert again.status_code == 200, "who did not hear the answer may ask once more"
+    assert api.get("/schedules/both").json()["every_s"] == 3600.0
+    assert api.delete("/schedules/both").status_code == 200
+
+
+def test_a_schedule_is_shown_with_the_text_of_its_author(api: httpx2.Client) -> None:
+    more = "every_s: 60\nworkload: {day: 1}\n"
+    text = _text("whole", more).replace("{name: whole}", "{name: whole, labels: {team: shop}}")
+    _put(api, "whole", text)
+    shown = api.get("/schedules/whole").json()
+    assert shown["document"] == {
+        "apiVersion": "petra/v1", "kind": "Schedule", "metadata": {"name": "whole", "labels": {"team": "shop"}},
+        "playbook": "scheduled", "workload": {"day": 1}, "every_s": 60,
+    }  # fmt: skip
+    again = _put(api, "whole", json.dumps(shown["document"]))
+    assert again.json()["unchanged"], "it reads back as what it was"
+    assert api.delete("/schedules/whole").status_code == 200
+
+
 def test_what_is_wrong_with_a_text_is_told_with_its_place(api: httpx2.Client) -> None:
     wrong = _put(api, "wrong", _text("wrong", "cron: 61 * * * *\n"))
     assert (wrong.status_code, wrong.json()["code"]) == (422, "invalid-playbook")
     assert wrong.json()["errors"][0] | {"message": ""} == {
-        "severity": "error", "code": "P501", "line": 5, "column": 7, "message": "", "hint": "",
+        "severity": "error", "code": "P501", "line": 5, "column": 7, "message": "",
+        "hint": "minutes go from 0 to 59",
     }  # fmt: skip
     other = _put(api, "another", _text("wrong"))
     assert (other.status_code, other.json()["code"]) == (422, "invalid-input")
@@ -78,7 +134,9 @@ def test_what_is_wrong_with_a_text_is_told_with_its_place(api: httpx2.Client) ->
 @pytest.mark.spec("S24")
 def test_a_preview_shows_times_with_offsets_and_notes(api: httpx2.Client) -> None:
     body = {"text": _text("ahead"), "from": "2027-03-27T00:00", "n": 3}
-    shown = api.post("/schedules/preview", json=body).json()["next"]
+    ahead = api.post("/schedules/preview", json=body).json()
+    assert ahead["words"] == "At 02:30 every day"
+    shown = ahead["next"]
     assert shown == [
         {"nominal": "2027-03-27T02:30:00+01:00"},
         {

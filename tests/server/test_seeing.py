@@ -98,7 +98,7 @@ def test_a_server_that_is_not_on_a_terminal_logs_json(tmp_path: Path) -> None:
         "petra_decide_seconds", "petra_commit_seconds", "petra_batch_changes", "petra_wake_lag_seconds",
         "petra_leases_lost_total", "petra_redeliveries_total", "petra_pool_waiting", "petra_http_request_seconds",
         "petra_executions", "petra_streams", "petra_notifications", "petra_notification_tries_total",
-        "petra_limit_used", "petra_limit_waiting",
+        "petra_limit_used", "petra_limit_waiting", "petra_trigger_events_total",
     ],
 )  # fmt: skip
 def test_every_number_that_is_promised_is_there(server: Served, name: str) -> None:

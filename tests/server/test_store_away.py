@@ -14,7 +14,7 @@ from petra.accounts import Register
 from petra.server import Identity, Service, build
 from petra.server.gate import Gate
 from petra.server.listen import _AnyName
-from petra.server.noting import Noting
+from petra.server.request_notes import RequestNotes
 from petra.store.base import Store
 from petra.store.faults import Fault, FaultyStore
 from petra.store.memory import MemoryStore
@@ -36,8 +36,8 @@ def test_while_the_store_is_away_it_is_not_ready_and_nothing_is_lost(tmp_path: P
             identity = Identity(tmp_path, register, clock)
             await identity.open()
             service = Service(home.desk, identity, clock, tmp_path, "0", "")
-            noting = Noting(service.audit, clock, service.base)
-            app = Gate(build(service), _AnyName(), service, noting)
+            notes = RequestNotes(service.audit, clock, service.base)
+            app = Gate(build(service), _AnyName(), service, notes)
             transport = httpx2.ASGITransport(app=cast("Any", app))
             headers = {"Authorization": f"Bearer {identity.token}"}
             async with httpx2.AsyncClient(

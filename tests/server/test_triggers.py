@@ -17,6 +17,7 @@ from support import forks
 
 from petra.clock import SystemClock
 from petra.notify.signing import signed
+from petra.server.metrics import TRIGGERS_MAX, events_in_numbers
 
 pytestmark = pytest.mark.spec("S24")
 SECRET = "whsec_c2VjcmV0IHNlY3JldCBzZWNyZXQ="
@@ -272,6 +273,27 @@ def test_a_secret_that_is_missing_is_told_as_our_trouble(
 ) -> None:
     _applied(api, "lacking", "secret: nowhere")
     assert hooks.post("/lacking", content=b"{}", headers=_signed(b"{}")).status_code == 503
+
+
+def test_what_came_of_events_is_counted(
+    server: Served, api: httpx2.Client, hooks: httpx2.Client
+) -> None:
+    _applied(api, "counted", more='when: "{{ event.body.a > 1 }}"\nkey: "{{ event.body.order }}"\n')
+    for number in (0, 1, 2, 2):
+        hooks.post("/counted", json={"a": number, "order": "7"})
+    hooks.post("/counted", json={"a": 2})
+    shown = httpx2.get(f"{server.url}/metrics").text
+    for outcome, count in (("passed", 2), ("started", 1), ("duplicate", 1), ("dead", 1)):
+        labels = f'namespace="default",trigger="counted",outcome="{outcome}"'
+        assert f"petra_trigger_events_total{{{labels}}} {count}\n" in shown
+
+
+def test_of_more_triggers_than_can_be_shown_all_others_are_one() -> None:
+    outcomes = {("n", f"{number:03}", "started"): 2 for number in range(TRIGGERS_MAX + 3)}
+    shown = events_in_numbers(outcomes)
+    assert len(shown) == TRIGGERS_MAX + 1
+    other = (("namespace", ""), ("trigger", "other"), ("outcome", "started"))
+    assert (shown[other], sum(shown.values())) == (6, 2 * len(outcomes))
 
 
 def test_dead_letters_are_listed_and_tried_again(api: httpx2.Client, hooks: httpx2.Client) -> None:

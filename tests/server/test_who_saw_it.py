@@ -102,6 +102,20 @@ def test_a_star_stands_for_any_playbook_that_is_there_and_for_none_that_is_not(
     assert api.put("/playbooks/starred", content=other, headers=any_of_them).status_code == 201
 
 
+@pytest.mark.spec("S16")
+def test_a_new_playbook_takes_the_place_of_none(api: httpx2.Client) -> None:
+    new = {**YAML, "If-None-Match": "*"}
+    text, other = (version(n).replace("contested", "newly") for n in (0, 1))
+    assert api.put("/playbooks/newly", content=text, headers=new).status_code == 201
+    for one in (text, other):
+        refused = api.put("/playbooks/newly", content=one, headers=new)
+        assert (refused.status_code, refused.json()["code"]) == (412, "stale")
+    both = {**new, "If-Match": "*"}
+    assert api.put("/playbooks/newly", content=text, headers=both).status_code == 400
+    assert api.delete("/playbooks/newly").status_code == 204
+    assert api.put("/playbooks/newly", content=other, headers=new).status_code == 201
+
+
 @pytest.mark.spec("S19")
 @pytest.mark.parametrize(("method", "path"), [("PUT", "/playbooks/leaves"), ("POST", "/playbooks")])
 def test_a_net_that_gets_stuck_is_refused_with_its_counter_example_unless_it_is_allowed(

@@ -11,6 +11,7 @@ import pytest
 from petra.store import sqlite_lists as lists
 from petra.store import sqlite_read as reading
 from petra.store import sqlite_schema as schema
+from petra.store.queries import load_queries
 from petra.store.rows import ExecutionFilter
 
 HERE = "default"
@@ -67,6 +68,24 @@ def test_counts_without_a_filter_read_an_index_and_no_row(spy: Any, by: Any) -> 
     lists.count_executions(spy, ExecutionFilter(namespace=HERE), by)
     assert any("USING COVERING INDEX" in plan for plan in spy.plans), spy.plans
     assert scans(spy.plans) == []
+    sorts = any("TEMP B-TREE" in plan for plan in spy.plans)
+    assert sorts == (by == "hour"), "what an index has in its order is not sorted"
+
+
+@pytest.mark.parametrize(
+    ("wanted", "leads"),
+    [
+        ({"playbook": "orders"}, "executions_by_playbook (namespace=? AND playbook=?"),
+        ({"since": 1.0}, "executions_by_start (namespace=? AND started>?"),
+        ({"parent": "a"}, "executions_by_parent (parent=?"),
+        ({"statuses": ("failed",)}, "executions_by_status (namespace=? AND status=?"),
+    ],
+)
+def test_counts_of_some_are_led_by_what_narrows_them(
+    spy: Any, wanted: dict[str, Any], leads: str
+) -> None:
+    lists.count_executions(spy, ExecutionFilter(namespace=HERE, **wanted), "status")
+    assert any(leads in plan for plan in spy.plans), spy.plans
 
 
 def test_a_snapshot_before_a_record_is_found_by_its_key(spy: Any) -> None:
@@ -98,3 +117,11 @@ def test_texts_that_the_index_does_not_know_are_looked_for_in_the_order_of_the_l
         lists.executions(spy, ExecutionFilter(namespace=HERE, text=text), None, 100)
         assert not any("search_index" in plan for plan in spy.plans)
         assert not any("TEMP B-TREE" in plan for plan in spy.plans), spy.plans
+
+
+def test_places_in_line_are_counted_along_the_line(spy: Any) -> None:
+    spy.execute(load_queries("sqlite")["places"], ('["a", "b"]', HERE, 10))
+    assert scans(spy.plans) == []
+    counted = "SEARCH q USING COVERING INDEX permits_waiting (namespace=? AND name=? AND key=? AND rank<?)"
+    assert any(plan.startswith(counted[:-1]) for plan in spy.plans), spy.plans
+    assert any("permits_execution (execution=?" in plan for plan in spy.plans), spy.plans

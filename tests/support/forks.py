@@ -180,7 +180,7 @@ SERVER = Forked(
         "petra.cli.serve",
         "petra.cli.worker",
         "petra.server.app",
-        "petra.server.describe",
+        "petra.server.bare_app",
         "petra.worker.remote",
         *_STORE,
         "litestar.middleware._internal.exceptions",

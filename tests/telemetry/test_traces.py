@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
+from opentelemetry.trace import SpanKind
 from server.conftest import serve
 from support.clocks import FakeClock
 
@@ -28,6 +29,7 @@ from petra.playbook import read
 from petra.telemetry import are_wanted
 from petra.telemetry.calls import TracedTools
 from petra.telemetry.otel import Traces
+from petra.telemetry.requests import RequestSpans
 from petra.telemetry.spans import ExecutionSpans
 from petra.trace_context import RUN, RunTraced, SpanId, of_execution, of_run, read_header
 from petra.wire import Error, Outcome
@@ -81,13 +83,18 @@ def answering() -> Iterator[tuple[str, list[tuple[str, dict[str, str], bytes]]]]
         server.server_close()
 
 
+def all_spans_in(bodies: list[bytes]) -> list[Any]:
+    return [
+        span
+        for body in bodies
+        for resource in ExportTraceServiceRequest.FromString(body).resource_spans
+        for scope in resource.scope_spans
+        for span in scope.spans
+    ]
+
+
 def spans_in(bodies: list[bytes]) -> dict[str, Any]:
-    found = {}
-    for body in bodies:
-        for resource in ExportTraceServiceRequest.FromString(body).resource_spans:
-            for scope in resource.scope_spans:
-                found.update({span.name: span for span in scope.spans})
-    return found
+    return {span.name: span for span in all_spans_in(bodies)}
 
 
 @pytest.mark.slow
@@ -115,16 +122,28 @@ def test_a_server_and_its_worker_send_one_trace_that_goes_on_from_the_caller_and
                     headers={**headers, "traceparent": GIVEN[:-5] + "32-01"},
                 )
                 assert again.json()["id"] == name
+                assert api.get(f"/executions/{name}").status_code == 200
             while not {"tool http", "tool python"} <= set(spans_in([x for _, _, x in sent])):
                 pass  # at its end a worker on a busy machine may have no time to send
             assert server.end() == 0
         bodies = [body for _, _, body in sent]
     spans = spans_in(bodies)
-    assert set(spans) == {"execution traced", "step ask", "step breaks", "tool http", "tool python"}
+    start = "POST /api/v1/executions"
+    shown = "GET /api/v1/executions/{execution}"
+    names = {"execution traced", "step ask", "step breaks", "tool http", "tool python"}
+    assert set(spans) == {*names, start, shown}
     trace = bytes.fromhex(GIVEN.split("-")[1])
-    assert {span.trace_id for span in spans.values()} == {trace}
+    assert {span.trace_id for name, span in spans.items() if name != shown} == {trace}
     root = spans["execution traced"]
-    assert root.parent_span_id == bytes.fromhex(GIVEN.split("-")[2])
+    requests = {span.span_id: span for span in all_spans_in(bodies) if span.name == start}
+    assert len(requests) == 2
+    first = requests[root.parent_span_id]
+    assert first.parent_span_id == bytes.fromhex(GIVEN.split("-")[2])
+    assert first.kind == first.SPAN_KIND_SERVER
+    assert spans[shown].trace_id not in (b"", trace)
+    assert spans[shown].parent_span_id == b""
+    assert not any(name.encode() in span.SerializeToString() for span in requests.values())
+    assert name.encode() not in spans[shown].SerializeToString()
     assert spans["step ask"].parent_span_id == root.span_id
     assert spans["tool http"].parent_span_id == spans["step ask"].span_id
     assert spans["tool python"].parent_span_id == spans["step breaks"].span_id
@@ -197,6 +216,49 @@ def test_spans_are_those_of_the_log_and_hold_no_value(labels: dict[str, str], kn
     assert root.start_time == 1_000_000_000
     assert dict(step.attributes or {})["error.type"] == "auth"
     assert CANARY not in step.to_json() + root.to_json()
+
+
+@pytest.mark.parametrize(
+    ("asked", "name", "attributes"),
+    [
+        pytest.param(
+            ("GET", "/api/v1/executions/{execution}", 404), "GET /api/v1/executions/{execution}",
+            {"http.request.method": "GET", "http.route": "/api/v1/executions/{execution}", "http.response.status_code": 404},
+            id="it is named by its template, and what a caller did wrong is no failure",
+        ),
+        pytest.param(
+            ("PUT", "/x", 503), "PUT /x",
+            {"http.request.method": "PUT", "http.route": "/x", "http.response.status_code": 503, "error.type": "503"},
+            id="a failure of the server is one",
+        ),
+        pytest.param(
+            (CANARY, "", 0), "HTTP", {"http.request.method": "_OTHER"},
+            id="neither what nobody knows nor an address that leads nowhere is told",
+        ),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("given", ["", GIVEN, CANARY], ids=["alone", "of a caller", "of nonsense"])
+def test_a_request_is_a_span_below_its_caller(
+    asked: tuple[str, str, int], name: str, attributes: dict[str, Any], given: str
+) -> None:
+    method, route, status = asked
+    sends = InMemorySpanExporter()
+    traces = Traces(sends, "petra")
+    request = RequestSpans(traces).begin(given, 1.0)
+    request.end(method, route, status, 3.0)
+    traces.close()
+    (span,) = sends.get_finished_spans()
+    assert span.context is not None
+    assert (span.name, dict(span.attributes or {})) == (name, attributes)
+    assert (span.context.trace_id, span.context.span_id) == request.span
+    assert span.kind is SpanKind.SERVER
+    assert (span.start_time, span.end_time) == (1_000_000_000, 3_000_000_000)
+    assert (not span.status.is_ok) == (status >= 500)
+    above = read_header(given)
+    assert (span.parent.span_id if span.parent else None) == (above.span if above else None)
+    if above is not None:
+        assert span.context.trace_id == above.trace
+    assert CANARY not in span.to_json()
 
 
 def test_a_call_outside_of_a_run_and_one_that_is_cancelled() -> None:

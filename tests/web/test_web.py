@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -14,6 +15,8 @@ import pytest
 import ui_fixtures
 
 from petra.cli import petra
+from petra.net.proof import prove
+from petra.playbook import read_bytes
 
 WEB = build_ui.WEB
 
@@ -64,6 +67,29 @@ def test_the_flows_of_people_in_a_real_browser(node: Path, flows: str) -> None:
         pytest.skip("the web UI is not built; 'make ui' builds it")
     results = f"--output=test-results/{flows}"  # files that run at once leave one another's alone
     run(node, "node_modules/@playwright/test/cli.js", "test", results, flows)
+
+
+FLOWS = WEB / "tests/flows"
+TITLE = re.compile(r"^ *test\(\s*['`](\d+ .*?)['`], ", re.MULTILINE)
+ROW = re.compile(r"^\| (\d+) \| .* \| (.+) \|$", re.MULTILINE)
+
+
+def test_every_flow_of_the_table_has_its_tests_and_none_is_left_out() -> None:
+    titles = [
+        title
+        for file in FLOWS.glob("*.spec.ts")
+        for title in TITLE.findall(file.read_text("utf-8"))
+    ]
+    rows = {int(number): told for number, told in ROW.findall((FLOWS / "README.md").read_text())}
+    assert list(rows) == list(range(1, 26))
+    assert sorted(title for told in rows.values() for title in told.split(" · ")) == sorted(titles)
+    for number, told in rows.items():
+        assert all(title.startswith(f"{number} ") for title in told.split(" · "))
+
+
+def test_the_tour_reads_and_is_sound() -> None:
+    tour = read_bytes((WEB / "src/features/executions/tour.yaml").read_bytes(), "tour.yaml")
+    assert prove(tour).verdict == "sound"
 
 
 def test_the_stories_that_pages_are_tested_with_are_those_of_the_kernel() -> None:

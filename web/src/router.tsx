@@ -18,6 +18,7 @@ import { executionsSearch } from './features/executions/search';
 import { inboxSearch } from './features/inbox/search';
 import { notificationsSearch } from './features/notifications/search';
 import { playbookSearch } from './features/playbooks/search';
+import { schedulesSearch } from './features/schedules/search';
 import { Shell } from './features/shell/Shell';
 import { makeQueries } from './features/shell/Surroundings';
 import { systemSearch } from './features/system/search';
@@ -118,6 +119,7 @@ const editor = createRoute({
 const schedules = createRoute({
   getParentRoute: () => inside,
   path: '/schedules',
+  validateSearch: schedulesSearch,
   component: lazyRouteComponent(() => import('./features/schedules/SchedulesPage'), 'Page'),
 });
 

@@ -16,7 +16,7 @@ import click
 
 from petra.accounts import Audit, Register
 from petra.accounts.audit import NEWEST, Note
-from petra.accounts.told import moment, token_data, user_data
+from petra.accounts.shown import moment, token_data, user_data
 from petra.cli.calling import server_option, there
 from petra.cli.home import writing
 from petra.cli.output import as_json, print_json, print_text, tell

@@ -1,4 +1,4 @@
-"""The signs and colours of what executions come to."""
+"""The signs and colours of what executions, and other things that were asked for, come to."""
 
 from __future__ import annotations
 
@@ -16,3 +16,8 @@ def status_text(status: str, reason: str = "") -> str:
     mark, colour = MARKS.get(status, ("·", "white"))
     words = f"{status} ({reason})" if reason and status in ("waiting", "stuck") else status
     return click.style(f"{mark} {words}", fg=colour)
+
+
+def applied_mark(did: str, *, unchanged: bool) -> str:
+    """Say whether applying something changed it."""
+    return "· unchanged" if unchanged else click.style(f"✓ {did}", fg="green")

@@ -69,7 +69,8 @@ async def _told(
             reader = desk.engine.catalogue.read
             playbooks = [await reader(text, "the playbook") for text in request.playbooks]
             own = desk.engine.catalogue.own_text
-            texts = [await own(*one) for one in zip(playbooks, request.texts, strict=False)]
+            given = zip(playbooks, request.playbooks, request.texts, strict=False)
+            texts = [await own(book, text or itself) for book, itself, text in given]
             done = await desk.apply(
                 who, playbooks, texts=texts, allow_unsound=request.allow_unsound
             )

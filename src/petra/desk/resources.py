@@ -6,7 +6,7 @@ Rule 2: what is changed counts at once, for those who wait too. Nobody who is in
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Collection, Mapping
 from typing import Any
 
 import msgspec
@@ -73,6 +73,14 @@ class Lines:
             "holders": [_permit(one) for one in found.holders],
             "queue": [_permit(one) for one in found.queue],
         }
+
+    async def places(self, namespace: str, executions: Collection[str]) -> list[dict[str, Any]]:
+        """Return how many stand in front of some executions, of those that wait for a limit."""
+        found = await self._store.permits.places(executions, namespace)
+        return [
+            {"execution": one.execution, "limit": one.line.limit, "key": one.line.key, "ahead": one.ahead}
+            for one in found
+        ]  # fmt: skip
 
     async def with_places(self, execution: str, explanation: Explanation) -> Explanation:
         """Add to what waits for a limit where it stands in the line."""

@@ -13,8 +13,9 @@ from petra.calendar import instant, written
 from petra.desk.ids import new_id
 from petra.desk.principal import May, Principal
 from petra.desk.requests import OnSchedules
-from petra.desk.timetables import Timetables
+from petra.desk.timetables import Timetables, UnknownScheduleError
 from petra.engine import Answered, Engine
+from petra.engine.catalogue import StaleError
 from petra.engine.courier import TAKEN
 from petra.engine.documents import Documents
 from petra.errors import UsageError
@@ -47,9 +48,26 @@ class Schedules:
             StaleError: the current one is not the one that it ``replaces``.
         """
         who.must(May.APPLY)
+        if replaces is not None:
+            replaces = await self._before(who, schedule.name, replaces)
         done = await self._documents.apply(schedule, who.namespace, replaces=replaces)
         kept = await self._keep(who, schedule)
         return {**done.data(), "unchanged": done.unchanged and not kept}
+
+    async def _before(self, who: Principal, name: str, replaces: str) -> str:
+        """Return which text in the catalogue is replaced. Of a schedule that was removed, the last one is still there.
+
+        Raises:
+            StaleError: nobody keeps the schedule that it ``replaces`` any more.
+        """
+        try:
+            await self._tables.table(who.namespace, name)
+        except UnknownScheduleError:
+            if replaces:
+                raise StaleError(f"'{name}' is not there now") from None
+            last = await self._documents.current(name, who.namespace)
+            return last.digest if last is not None else ""
+        return replaces
 
     async def _keep(self, who: Principal, schedule: Schedule) -> bool:
         """Have a schedule kept as its text says; whether anything had to be done for that."""

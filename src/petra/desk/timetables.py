@@ -117,7 +117,7 @@ def schedule_data(state: State, table: Timetable) -> dict[str, Any]:
         "cron": schedule.cron, "every_s": schedule.every_s, "at": schedule.at, "timezone": schedule.timezone,
         "words": in_words(schedule), "overlap": schedule.overlap, "catch_up_s": schedule.catch_up_s,
         "jitter_s": schedule.jitter_s, "workload": schedule.workload, "paused": table.paused,
-        "digest": table.digest, "next": [_nominal(schedule, *one) for one in ahead],
+        "document": table.document, "digest": table.digest, "next": [_nominal(schedule, *one) for one in ahead],
         "due": written(found.due, "UTC") if found is not None else None,
         "running": list(table.running), "queued": [written(one, schedule.timezone) for one in table.queue],
         "filling": _filling(table), "started": table.fired, "passed": dict(table.passed), "trouble": table.trouble or None,
@@ -142,11 +142,13 @@ def _nominal(schedule: Schedule, at: float, note: str) -> dict[str, Any]:
 
 
 def previewed(schedule: Schedule, now: float, since: str = "", number: int = 10) -> dict[str, Any]:
-    """Return the next times of a schedule, from now or from a date on."""
+    """Return when a schedule is due, in words, and its next times, from now or from a date on."""
     begin = instant(since, schedule.timezone) - 1e-3 if since else now
     most = max(1, min(number, PREVIEWED_MAX))
+    ahead = islice(schedule.rhythm.times(begin), most)
     return {
-        "next": [_nominal(schedule, *one) for one in islice(schedule.rhythm.times(begin), most)]
+        "words": in_words(schedule),
+        "next": [_nominal(schedule, *one) for one in ahead],
     }
 
 

@@ -7,15 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
 
-from petra.clock import Clock
-from petra.engine.cache import Cache
 from petra.engine.changes import Draft, change_of
 from petra.engine.codec import playbook_row
 from petra.engine.courier import ANSWER, Courier
+from petra.engine.ground import Ground
 from petra.engine.herald import Herald
 from petra.engine.letters import failed_start, letters_of
 from petra.engine.permits import may_have_permits, note_permits
-from petra.engine.shards import Shards
 from petra.engine.standing import PERMITS, line_notice
 from petra.engine.trigger_ends import TriggerNotes
 from petra.engine.trigger_registry import CHANGED
@@ -29,24 +27,14 @@ TO_BE_SENT = "notify"
 class Batches:
     """Makes batches, and remembers which playbooks the store has."""
 
-    def __init__(  # noqa: PLR0913 - the parts of an engine that it works with
-        self,
-        cache: Cache,
-        shards: Shards,
-        wakes: Wakes,
-        courier: Courier,
-        clock: Clock,
-        *,
-        herald: Herald,
-        notes: TriggerNotes,
+    def __init__(
+        self, ground: Ground, wakes: Wakes, courier: Courier, *, herald: Herald, notes: TriggerNotes
     ) -> None:
+        self._shards, self._cache, self._clock = ground.shards, ground.cache, ground.clock
         self._herald = herald
         self._notes = notes
-        self._cache = cache
-        self._shards = shards
         self._wakes = wakes
         self._courier = courier
-        self._clock = clock
         self._stored: set[tuple[str, str]] = set()
 
     def forget(self, playbooks: Iterable[rows.PlaybookRow]) -> None:

@@ -198,22 +198,22 @@ class Cache(Programs):
     async def _restore(self, entry: Entry, version: int) -> None:
         """Begin with the snapshot, if there is one that can be read and that the log bears out."""
         name = entry.state.id
-        found = await self._store.snapshot(name)
-        if found is None or found.version > version:
+        stored = await self._store.snapshot(name)
+        if stored is None or stored.version > version:
             return
         try:
-            state = restore(found.body)
+            state = restore(stored.body)
         except SnapshotError as error:
             _log.warning("execution %s: its snapshot cannot be read (%s)", name, error)
             return
-        last = await self._store.read(name, after=found.version - 1, limit=1)
-        if (state.id, state.seq) != (name, found.version) or not last:
+        last = await self._store.read(name, after=stored.version - 1, limit=1)
+        if (state.id, state.seq) != (name, stored.version) or not last:
             _log.warning("execution %s: its snapshot is of something else", name)
             return
         entry.state = state
         entry.ledger = Ledger(name, state.seq, last[0].hash.hex())
-        entry.snapshot_version, entry.snapshot_bytes = found.version, len(found.body)
-        entry.weight += len(found.body)
+        entry.snapshot_version, entry.snapshot_bytes = stored.version, len(stored.body)
+        entry.weight += len(stored.body)
 
     async def _replay(self, entry: Entry) -> None:
         """Apply the log after what the entry has already."""
@@ -237,8 +237,8 @@ class Cache(Programs):
         """Load several executions at once; long ones are left to whoever needs them."""
         missing = [key for key in dict.fromkeys(executions) if key not in self]
         for begin in range(0, len(missing), WARM_MAX):
-            found = await self.looked_at(missing[begin : begin + WARM_MAX])
-            for name, entry in found.items():
+            entries = await self.looked_at(missing[begin : begin + WARM_MAX])
+            for name, entry in entries.items():
                 if name not in self and self.owns(name):
                     entry.find_out()
                     self.add(name, entry)

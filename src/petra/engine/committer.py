@@ -10,24 +10,19 @@ from __future__ import annotations
 
 import logging
 
-from petra.clock import Clock
 from petra.engine.batches import Batches
-from petra.engine.cache import Cache
 from petra.engine.changes import Draft
 from petra.engine.dispatch import Dispatcher
-from petra.engine.feed import Feed
-from petra.engine.inbox import Inbox
+from petra.engine.ground import Ground
 from petra.engine.limits import RETRY_S
 from petra.engine.meters import Meters
 from petra.engine.refusals import Refusals
 from petra.engine.release import Releaser
-from petra.engine.shards import Shards
 from petra.engine.shelf import Porter
 from petra.engine.trouble import one_by_one
 from petra.kernel import commands as c
 from petra.store import rows
-from petra.store.base import ChangeFate, Fate, Store
-from petra.store.bus import Bus
+from petra.store.base import ChangeFate, Fate
 from petra.store.errors import FullError, StoreError, UnavailableError, UncertainError
 
 _log = logging.getLogger(__name__)
@@ -38,31 +33,21 @@ class Committer:
 
     def __init__(  # noqa: PLR0913 - the parts of an engine that it works with
         self,
+        ground: Ground,
         *,
-        store: Store,
-        clock: Clock,
-        shards: Shards,
-        cache: Cache,
-        inbox: Inbox,
         batches: Batches,
         porter: Porter,
-        feed: Feed,
         refusals: Refusals,
         releaser: Releaser,
         dispatcher: Dispatcher,
         meters: Meters,
-        bus: Bus,
     ) -> None:
-        self._store = store
-        self._bus = bus
+        self._store, self._bus, self._clock = ground.store, ground.bus, ground.clock
+        self._shards, self._cache = ground.shards, ground.cache
+        self._inbox, self._feed = ground.inbox, ground.feed
         self.meters = meters
-        self._clock = clock
-        self._shards = shards
-        self._cache = cache
-        self._inbox = inbox
         self._batches = batches
         self._porter = porter
-        self._feed = feed
         self._refusals = refusals
         self._releaser = releaser
         self._dispatcher = dispatcher

@@ -68,7 +68,7 @@ class WorkerConnections(Struct, frozen=True, kw_only=True):
         except LostError:
             return ""
 
-    async def receive(self, link: Link, given: frames.AnyFrame, bounds: Bounds = ANYTHING) -> None:
+    async def receive(self, link: Link, frame: frames.AnyFrame, bounds: Bounds = ANYTHING) -> None:
         """Take a frame of a worker.
 
         Raises:
@@ -77,7 +77,7 @@ class WorkerConnections(Struct, frozen=True, kw_only=True):
         if not self.life.goes_on():
             return
         roster, dispatcher = self.custody.roster, self.dispatcher
-        frame = check(given, greeted=roster.greeted(link))
+        frame = check(frame, greeted=roster.greeted(link))
         roster.heard(link)
         match frame:
             case frames.Reports():  # what is said most comes first

@@ -15,24 +15,19 @@ from collections.abc import Iterable, Sequence
 
 import msgspec
 
-from petra.clock import Clock, doze
+from petra.clock import doze
 from petra.engine.answers import Answered, known_answer
-from petra.engine.cache import Cache
 from petra.engine.codec import playbook_row
 from petra.engine.conditions import Conditions, namespace_begun
-from petra.engine.inbox import Inbox
+from petra.engine.ground import Ground
 from petra.engine.letters import Message, decode, encode, failed_start
-from petra.engine.life import Life
 from petra.engine.limits import ANSWER_POLL_S, LETTERS_MAX, RETRY_S
-from petra.engine.scope import Scope
-from petra.engine.shards import Shards
 from petra.engine.submissions import Submission
 from petra.errors import PetraError, UsageError
 from petra.kernel import Program
 from petra.kernel import commands as c
 from petra.namespaces import DEFAULT
-from petra.store.base import READ_LIMIT, Store
-from petra.store.bus import Bus
+from petra.store.base import READ_LIMIT
 from petra.store.errors import FullError, StoreError, UnavailableError, UncertainError
 from petra.store.rows import Batch, Letter, PlaybookRow, shard_of
 from petra.wire import frames
@@ -46,30 +41,13 @@ _log = logging.getLogger(__name__)
 class Courier:
     """Takes the letters of an engine's executions, and sends those for others."""
 
-    def __init__(  # noqa: PLR0913 - the parts of an engine that it works with
-        self,
-        store: Store,
-        cache: Cache,
-        shards: Shards,
-        clock: Clock,
-        *,
-        inbox: Inbox,
-        life: Life,
-        conditions: Conditions,
-        bus: Bus,
-        scope: Scope | None = None,
-    ) -> None:
-        self._store = store
-        self._bus = bus
-        self._scope = scope or Scope()
-        self._cache = cache
-        self._shards = shards
-        self._clock = clock
-        self._inbox = inbox
+    def __init__(self, ground: Ground, conditions: Conditions) -> None:
+        self._store, self._bus, self._clock = ground.store, ground.bus, ground.clock
+        self._shards, self._scope, self._cache = ground.shards, ground.scope, ground.cache
+        self._inbox, self._life = ground.inbox, ground.life
         self._open: set[str] = set()
         self._awaited: dict[str, asyncio.Event] = {}
         self._looking = asyncio.Event()
-        self._life = life
         self._conditions = conditions
         self._beginning: set[str] = set()  # other letters to these wait
         self._stopped = False

@@ -13,18 +13,14 @@ import contextlib
 import logging
 from collections.abc import Sequence
 
-from petra.clock import Clock
-from petra.engine.cache import Cache, Entry
+from petra.engine.cache import Entry
 from petra.engine.changes import Draft
 from petra.engine.committer import Committer
 from petra.engine.courier import Courier
 from petra.engine.effects import RELEASING, note, note_released
-from petra.engine.feed import Feed
-from petra.engine.inbox import Inbox
-from petra.engine.life import Life
+from petra.engine.ground import Ground
 from petra.engine.limits import BATCH_MAX, RETRY_S
 from petra.engine.refusals import Refusals
-from petra.engine.shards import Shards
 from petra.engine.shared import SharedResources
 from petra.engine.shelf import Porter
 from petra.engine.submissions import Submission
@@ -32,7 +28,6 @@ from petra.errors import PetraError
 from petra.kernel import Ledger, State, decide
 from petra.kernel import events as e
 from petra.references import NeededError
-from petra.store.base import Store
 from petra.store.errors import UnavailableError
 
 _log = logging.getLogger(__name__)
@@ -43,28 +38,18 @@ class Decider:
 
     def __init__(  # noqa: PLR0913 - the parts of an engine that it works with
         self,
+        ground: Ground,
         *,
-        store: Store,
-        clock: Clock,
-        shards: Shards,
-        cache: Cache,
-        inbox: Inbox,
         courier: Courier,
-        feed: Feed,
-        life: Life,
         porter: Porter,
         refusals: Refusals,
         committer: Committer,
         resources: SharedResources,
     ) -> None:
-        self._store = store
-        self._clock = clock
-        self._shards = shards
-        self._cache = cache
-        self._inbox = inbox
+        self._store, self._clock, self._life = ground.store, ground.clock, ground.life
+        self._shards, self._cache = ground.shards, ground.cache
+        self._inbox, self._feed = ground.inbox, ground.feed
         self._courier = courier
-        self._feed = feed
-        self._life = life
         self._porter = porter
         self._refusals = refusals
         self._committer = committer

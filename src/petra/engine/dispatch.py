@@ -12,11 +12,9 @@ from collections.abc import Collection, Sequence
 
 import msgspec
 
-from petra.clock import Clock
 from petra.engine import late_assignments
-from petra.engine.cache import Cache
 from petra.engine.custody import Custody
-from petra.engine.life import Life
+from petra.engine.ground import Ground
 from petra.engine.limits import (
     ASSIGN_MAX,
     FRAME_BYTES,
@@ -27,11 +25,9 @@ from petra.engine.limits import (
 from petra.engine.manners import BreachError
 from petra.engine.parcels import further_frames, size_of, unfit
 from petra.engine.reports import ReportIntake
-from petra.engine.shards import Shards
 from petra.engine.workers import Acks, Link, Queued, WorkerSeen, remember
 from petra.errors import PetraError
 from petra.playbook import to_yaml
-from petra.store.base import Store
 from petra.store.errors import FullError, UnavailableError, UncertainError
 from petra.wire import Assignment, frames
 from petra.wire.connection import send_together
@@ -40,25 +36,13 @@ from petra.wire.connection import send_together
 class Dispatcher:
     """Hands assignments to workers."""
 
-    def __init__(  # noqa: PLR0913 - the parts of an engine that it works with
-        self,
-        store: Store,
-        custody: Custody,
-        reports: ReportIntake,
-        *,
-        cache: Cache,
-        clock: Clock,
-        shards: Shards,
-        life: Life,
-        gives: bool = False,
+    def __init__(
+        self, ground: Ground, custody: Custody, reports: ReportIntake, *, gives: bool
     ) -> None:
         """Make one; ``gives`` says that workers may ask for stored credentials."""
         self._gives = gives
-        self._store = store
-        self._cache = cache
-        self._clock = clock
-        self._shards = shards
-        self._life = life
+        self._store, self._clock, self._life = ground.store, ground.clock, ground.life
+        self._shards, self._cache = ground.shards, ground.cache
         self._custody = custody
         self._roster = custody.roster
         self._leases = custody.leases
@@ -85,7 +69,7 @@ class Dispatcher:
         offers = self._offers
         if not (self._shards.sure and self._life.goes_on()):
             return
-        for queue, waiting in tuple(offers.waiting.items()):
+        for queue, waiting in offers.by_rank():
             while waiting or queue in offers.more:
                 worker = self._roster.free(queue)
                 if worker is None:
@@ -153,15 +137,15 @@ class Dispatcher:
         lease = self._leases.give(row, worker, given, self._custody.until())
         return msgspec.structs.replace(given, lease=lease, lease_s=self._custody.lease_s)
 
-    def _fits(self, worker: WorkerSeen, given: Assignment) -> tuple[Assignment, int] | None:
+    def _fits(self, worker: WorkerSeen, assignment: Assignment) -> tuple[Assignment, int] | None:
         """Return an assignment as it is sent, and its size; None: no frame can hold it, and its run fails of that."""
-        if not self._parcels.knows(given) and (size := size_of(given)) <= SHARED_MIN:
-            return given, size  # which most are
-        lean, shared = self._parcels.lean(given, worker.shared)
+        if not self._parcels.knows(assignment) and (size := size_of(assignment)) <= SHARED_MIN:
+            return assignment, size  # which most are
+        lean, shared = self._parcels.lean(assignment, worker.shared)
         size = size_of(lean)
         most = max([size, *(value.size for value in shared)])
         if most > frames.MAX_FRAME - FRAME_SPARE:
-            self._reports.take(worker.link, unfit(given, most))
+            self._reports.take(worker.link, unfit(assignment, most))
             return None
         for value in shared:
             worker.link.send(value)
@@ -223,8 +207,8 @@ class Dispatcher:
         for lease in [self._leases[lease_id] for lease_id in held]:
             if lease.adopted and lease.row.pending.chunk:
                 offer = Queued(lease.row, None, None)
-                made = await late_assignments.make(self._cache, offer)
-                if not made or offer.given is None or not offer.given.more:
+                assignment = await late_assignments.make(self._cache, offer)
+                if not assignment or offer.given is None or not offer.given.more:
                     continue
                 iterations = offer.given.iterations
                 lease.more, lease.out = (
@@ -257,5 +241,5 @@ class Dispatcher:
         allowed = worker.bounds.namespaces
         if allowed is None:
             return True
-        found = [await self._store.playbook(digest, namespace) for namespace in sorted(allowed)]
-        return any(one is not None for one in found)
+        rows = [await self._store.playbook(digest, namespace) for namespace in sorted(allowed)]
+        return any(one is not None for one in rows)

@@ -25,20 +25,15 @@ import msgspec
 from petra.clock import Clock, SystemClock
 from petra.engine import admit
 from petra.engine.answers import Answered, AwaitedAnswers, known_answer, request_hash
-from petra.engine.backlog import Backlog
-from petra.engine.batches import TO_BE_SENT, Batches
+from petra.engine.batches import TO_BE_SENT
 from petra.engine.cache import Cache, Entry
 from petra.engine.catalogue import Catalogue
-from petra.engine.committer import Committer
 from petra.engine.conditions import Conditions
 from petra.engine.connections import WorkerConnections
 from petra.engine.courier import Courier
-from petra.engine.custody import Custody
-from petra.engine.decider import Decider
-from petra.engine.dispatch import Dispatcher
 from petra.engine.feed import Feed
 from petra.engine.giving import Giving, SecretKeeper
-from petra.engine.guests import Guests
+from petra.engine.ground import Ground
 from petra.engine.handover import Handover
 from petra.engine.inbox import Inbox
 from petra.engine.keychains import Keychains
@@ -49,12 +44,10 @@ from petra.engine.lookout import Lookout
 from petra.engine.meters import Meters
 from petra.engine.notifying import Notifying
 from petra.engine.offers import Offers
+from petra.engine.parts import Hands, decider_of, hands_of
 from petra.engine.proofs import Proofs
 from petra.engine.recovery import Recovery
-from petra.engine.refusals import Refusals
-from petra.engine.release import Releaser
 from petra.engine.removal import remove
-from petra.engine.reports import ReportIntake
 from petra.engine.retention import Retention
 from petra.engine.retries import Retries
 from petra.engine.roster import Roster
@@ -124,67 +117,71 @@ class Engine:
         a ``holder``, a name that no other one has, shares the store with others. ``secrets`` has what workers may ask for.
         Without a ``bus`` hints go through the store.
         """
-        self._handed_back, self.scope, self.store = handed_back, scope or Scope(), store
+        self.store, self.objects, self.scope = store, objects, scope or Scope()
+        self._handed_back, self._retention = handed_back, retention
         self.bus = bus if bus is not None else store.bus
         self.clock = by_store(clock or SystemClock(), store, shared=bool(holder))
         self.life = Life(self.clock, self._stopped)
         self.shards = Shards(store, self.clock, holder, bus=self.bus, lease_s=shard_lease_s)
         self.cache = Cache(store, owns=self.shards.owns)
-        self._inbox, self._awaited = Inbox(), AwaitedAnswers()
-        backlog = Backlog(store, self.shards, self.scope)
-        self.custody = Custody(self.clock, self._inbox, backlog, lease_s, self.shards.take_over_s)
-        reports = ReportIntake(self.custody, self._inbox)
-        self._guests = Guests(store, self.custody, self.shards, self.bus)
-        self._dispatcher = Dispatcher(
-            store, self.custody, reports, cache=self.cache, clock=self.clock, shards=self.shards, life=self.life, gives=secrets is not None,
+        self._inbox, self.feed = Inbox(), Feed()
+        self._ground = Ground(
+            store=store, clock=self.clock, bus=self.bus, life=self.life, scope=self.scope, shards=self.shards,
+            cache=self.cache, inbox=self._inbox, feed=self.feed,
         )  # fmt: skip
-        self.catalogue = Catalogue(store, self.clock)
-        self.feed, self.meters = Feed(), Meters()
-        self.lookout = Lookout(self.feed, self.cache, self.clock, self.shards.owns)
-        self.wakes = Wakes(store, self.clock, self.shards, self.scope)
+        self._take_in(secrets)
+        self._stand_by(logs, secrets, notifying)
+        hands = hands_of(self._ground, lease_s=lease_s, gives=secrets is not None)
+        self.custody, self._guests, self._dispatcher = hands.custody, hands.guests, hands.dispatcher
+        self._decider = decider_of(
+            self._ground, hands, courier=self._courier, wakes=self.wakes, porter=self._porter, notifying=self.notifying,
+            triggers=self.triggers, resources=self.resources, turnstile=self.turnstile, meters=self.meters,
+        )  # fmt: skip
+        self._come_back(hands)
+        self._hear_workers(hands, secrets)
+
+    def _take_in(self, secrets: SecretKeeper | None) -> None:
+        """Make what is asked before something starts (1 of the way in ARCHITECTURE.md)."""
+        self._awaited = AwaitedAnswers()
+        self.catalogue = Catalogue(self.store, self.clock)
         self.proofs, self.keychains = Proofs(), Keychains(self.clock, secrets)
-        self._conditions = Conditions(self.proofs, self.keychains, store)
-        self._courier = Courier(
-            store, self.cache, self.shards, self.clock, inbox=self._inbox, life=self.life,
-            conditions=self._conditions, scope=self.scope, bus=self.bus,
-        )  # fmt: skip
-        self.logs, self.retries = RunLogs(logs), Retries(self.clock)
-        self.objects, self._retention = objects, retention
-        self._porter = Porter(objects, self.clock, self.life, self._inbox)
-        refusals = Refusals(self._inbox, self._courier, reports)
+        self._conditions = Conditions(self.proofs, self.keychains, self.store)
+
+    def _stand_by(
+        self, logs: LogFiles | None, secrets: SecretKeeper | None, notifying: Notifying | None
+    ) -> None:
+        """Make those beside the way: letters, timers, large values, people who are told, triggers, limits, and who looks on."""
+        self._courier = Courier(self._ground, self._conditions)
+        self.wakes = Wakes(self.store, self.clock, self.shards, self.scope)
+        self._porter = Porter(self.objects, self.clock, self.life, self._inbox)
         self.notifying = (notifying or Notifying()).begun(self)
         self.triggers = Triggers(self, secrets)
-        self.resources, self.turnstile = self._limits()
-        releaser = Releaser(
-            self.custody, reports, store=store, inbox=self._inbox, courier=self._courier, feed=self.feed, refusals=refusals, to_be_sent=self.notifying.wake, arrived=self.triggers.wake, lines_changed=self.turnstile.changed,
-        )  # fmt: skip
-        committer = Committer(
-            store=store, clock=self.clock, shards=self.shards, cache=self.cache, inbox=self._inbox,
-            batches=Batches(self.cache, self.shards, self.wakes, self._courier, self.clock, herald=self.notifying.herald, notes=self.triggers.notes), meters=self.meters, bus=self.bus, porter=self._porter, feed=self.feed, refusals=refusals, releaser=releaser, dispatcher=self._dispatcher,
-        )  # fmt: skip
-        self._decider = Decider(
-            store=store, clock=self.clock, shards=self.shards, cache=self.cache, inbox=self._inbox,
-            courier=self._courier, feed=self.feed, life=self.life, porter=self._porter, refusals=refusals, committer=committer, resources=self.resources,
-        )  # fmt: skip
-        self._recovery = Recovery(store, backlog, self.custody, self._decider, self.scope)
-        self._handover = self.shards.owner = Handover(
-            recovery=self._recovery, wakes=self.wakes, courier=self._courier, cache=self.cache,
-            custody=self.custody, feed=self.feed, inbox=self._inbox, porter=self._porter, turnstile=self.turnstile,
-        )  # fmt: skip
-        self.connections = WorkerConnections(
-            life=self.life, inbox=self._inbox, custody=self.custody, reports=reports,
-            dispatcher=self._dispatcher, keychains=self.keychains, feed=self.feed, logs=self.logs, retries=self.retries,
-            giving=Giving(secrets, self.custody.leases, self.cache), guests=self._guests,
-        )  # fmt: skip
-        self.custody.found_again = self._know_again
-
-    def _limits(self) -> tuple[SharedResources, Turnstile]:
-        """Make who lets executions in where limits let them wait."""
-        resources = SharedResources(self.store)
-        return resources, Turnstile(
-            self.store, self.clock, self.shards, courier=self._courier, resources=resources, scope=self.scope,
+        self.resources = SharedResources(self.store)
+        self.turnstile = Turnstile(
+            self.store, self.clock, self.shards, courier=self._courier, resources=self.resources, scope=self.scope,
             view=self.view, bus=self.bus,
         )  # fmt: skip
+        self.lookout = Lookout(self.feed, self.cache, self.clock, self.shards.owns)
+        self.logs, self.retries, self.meters = RunLogs(logs), Retries(self.clock), Meters()
+
+    def _come_back(self, hands: Hands) -> None:
+        """Make who finds what was out when an engine went, and acts when shards come and go."""
+        self._recovery = Recovery(
+            self.store, hands.backlog, hands.custody, self._decider, self.scope
+        )
+        self._handover = self.shards.owner = Handover(
+            recovery=self._recovery, wakes=self.wakes, courier=self._courier, cache=self.cache,
+            custody=hands.custody, feed=self.feed, inbox=self._inbox, porter=self._porter, turnstile=self.turnstile,
+        )  # fmt: skip
+
+    def _hear_workers(self, hands: Hands, secrets: SecretKeeper | None) -> None:
+        """Make who takes what workers say (7 of the way)."""
+        self.connections = WorkerConnections(
+            life=self.life, inbox=self._inbox, custody=hands.custody, reports=hands.reports,
+            dispatcher=hands.dispatcher, keychains=self.keychains, feed=self.feed, logs=self.logs, retries=self.retries,
+            giving=Giving(secrets, hands.custody.leases, self.cache), guests=hands.guests,
+        )  # fmt: skip
+        hands.custody.found_again = self._know_again
 
     # Life
 
@@ -311,7 +308,7 @@ class Engine:
             start = msgspec.structs.replace(start, labels={**start.labels, TRACE: trace})
         return await self._ask(
             execution, lambda now: msgspec.structs.replace(start, now=now), command=command,
-            request=request_hash(asked), program=program,
+            request=asked, program=program,
         )  # fmt: skip
 
     async def fork(  # noqa: PLR0913 - what a fork is made of
@@ -329,7 +326,7 @@ class Engine:
 
         ``program`` is the definition at the end of that past, ``target`` the one to go on with, if it is another.
         """
-        asked = request_hash(["fork", origin, request])
+        asked = ["fork", origin, request]
         return await self._ask(
             execution,
             _admitted(make),
@@ -343,7 +340,7 @@ class Engine:
         self, execution: str, make: Make, target: Program, *, command: str = "", request: Any = None
     ) -> Answered:
         """Move an execution to another definition; ``make`` gives the ``Migrate`` (S23)."""
-        asked = request_hash(["migrate", target.digest, request])
+        asked = ["migrate", target.digest, request]
         return await self._ask(execution, make, command=command, request=asked, target=target)
 
     async def ask(
@@ -355,9 +352,7 @@ class Engine:
             InputError: there is something in it that cannot be taken in.
             StoppedError: the engine closes, or has stopped.
         """
-        return await self._ask(
-            execution, _admitted(make), command=command, request=request_hash(request)
-        )
+        return await self._ask(execution, _admitted(make), command=command, request=request)
 
     async def keep(
         self, execution: str, name: str, keeps: Keeps, *, asked: c.Asked, namespace: str
@@ -368,7 +363,7 @@ class Engine:
         )  # fmt: skip
         return await self._ask(
             execution, lambda now: msgspec.structs.replace(start, now=now), command="",
-            request=request_hash(["keep", keeps.digest]), program=self.cache.compiled(keeper()),
+            request=["keep", keeps.digest], program=self.cache.compiled(keeper()),
         )  # fmt: skip
 
     async def steer(
@@ -379,7 +374,7 @@ class Engine:
             execution,
             lambda now: msgspec.structs.replace(steer, now=now),
             command=command,
-            request=request_hash(request),
+            request=request,
         )
 
     async def _ask(  # noqa: PLR0913 - what a request is made of
@@ -388,19 +383,21 @@ class Engine:
         make: Make,
         *,
         command: str,
-        request: bytes,
+        request: Any,
         program: Program | None = None,
         target: Program | None = None,
     ) -> Answered:
         self.check()
         admit.execution_id(execution)
         admit.command_id(command)
+        # who gives no id asks once: nobody will hold another question against it
+        asked = request_hash(request) if command else b""
         await self._awaited.alone(command)
         self.check()
         answer = self._awaited.add(command or make)
         try:
             known = await self.store.answer(command) if command else None
-            answered = known_answer(known, request) if known is not None else None
+            answered = known_answer(known, asked) if known is not None else None
             if answered is None and program is not None and self.shards.owns(execution):
                 why = await self._conditions.unmet(target or program, make(0.0))
                 answered = Answered(execution, why) if why else None
@@ -413,7 +410,7 @@ class Engine:
             answer.cancel()
             return answered
         self.scope.add(execution)
-        submission = Submission(execution, make, answer, command, request, program, target)
+        submission = Submission(execution, make, answer, command, asked, program, target)
         self._inbox.push(submission)
         return await _noted(submission, answer)
 

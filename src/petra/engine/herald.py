@@ -68,13 +68,13 @@ class Herald:
 
     def told(self, draft: Draft) -> tuple[NotificationRow, ...]:
         """Return what is told of a draft."""
-        found: list[NotificationRow] = []
+        notifications: list[NotificationRow] = []
         for happening in _happenings(draft):
             heard: set[str] = set()
             for rule in self._of(draft.entry.program, draft.entry.state):
                 if happening.about in rule.on:
-                    self._try(rule, happening, draft, heard, found)
-        return tuple(found)
+                    self._try(rule, happening, draft, heard, notifications)
+        return tuple(notifications)
 
     def _try(
         self,
@@ -82,11 +82,11 @@ class Herald:
         happening: _Happening,
         draft: Draft,
         heard: set[str],
-        found: list[NotificationRow],
+        notifications: list[NotificationRow],
     ) -> None:
         """Tell; an execution never fails because somebody cannot be told of it."""
         try:
-            self._apply(rule, happening, draft, heard, found)
+            self._apply(rule, happening, draft, heard, notifications)
         except Exception:  # noqa: BLE001 - whatever it is, the execution goes on
             _log.exception("execution %s: nobody is told of it", draft.entry.state.id)
 
@@ -106,7 +106,7 @@ class Herald:
         happening: _Happening,
         draft: Draft,
         heard: set[str],
-        found: list[NotificationRow],
+        notifications: list[NotificationRow],
     ) -> None:
         """Tell the channels of a rule that have not heard of it."""
         to = [name for name in rule.to if name not in heard]
@@ -120,9 +120,9 @@ class Herald:
         for channel in to:
             for person in self._people(channel, happening.item, draft.entry.state):
                 row = self._row(
-                    rule, happening, draft, channel=channel, person=person, body=body, number=len(found)
+                    rule, happening, draft, channel=channel, person=person, body=body, number=len(notifications)
                 )  # fmt: skip
-                found.append(row)
+                notifications.append(row)
 
     def _people(self, channel: str, item: WorkItem | None, state: State) -> list[str]:
         """Return for whom a channel has messages of their own: whoever a work item is for, if it knows them."""
@@ -217,11 +217,11 @@ class _Writing:
             item=extra["item"], note="; ".join(self._faults)[:TEXT_MAX],
         )  # fmt: skip
 
-    def _rendered(self, given: Any, otherwise: Any) -> Any:
-        if given is None:
+    def _rendered(self, written: Any, otherwise: Any) -> Any:
+        if written is None:
             return otherwise
         try:
-            template = compile_value(given, Profile.SERVER, strict=False)
+            template = compile_value(written, Profile.SERVER, strict=False)
             return template.render(self._scope(template.reads))
         except _FAULTS as error:
             self._faults.append(f"a template failed: {error}")

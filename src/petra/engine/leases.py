@@ -36,11 +36,13 @@ class Leases:
 
     # Giving and ending
 
-    def give(self, row: PendingRow, worker: WorkerSeen, given: Assignment, expires: float) -> str:
+    def give(
+        self, row: PendingRow, worker: WorkerSeen, assignment: Assignment, expires: float
+    ) -> str:
         """Give a worker the right to do an assignment; return its name."""
-        out = {one.path: one for one in given.iterations} if given.more else {}
+        out = {one.path: one for one in assignment.iterations} if assignment.more else {}
         lease = Lease(
-            self.mint.make(shard_of(row.execution)), row, worker, expires, given.more, out
+            self.mint.make(shard_of(row.execution)), row, worker, expires, assignment.more, out
         )
         self._put(lease)
         return lease.id

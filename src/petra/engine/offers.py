@@ -4,10 +4,14 @@ Rule 1: memory holds so many for each pool; what is beyond that is a row of the 
 Rule 2: an offer that nobody wants any more is marked, and left out when its turn comes.
 Rule 3: what is of another pool or namespace waits apart: no worker is held up by what it may not do.
 Rule 4: a run that was lost with its worker is for a worker that has nothing else, where the pool has such.
+Rule 5: who waits longest goes out first, of all namespaces that a worker serves; a step of priority is worth an hour of
+waiting, as at limits (S15). Of rows that had no room nobody knows the priority: they come behind those that had.
 """
 
 from __future__ import annotations
 
+import math
+from bisect import bisect_right
 from collections import OrderedDict, deque
 from collections.abc import Collection
 
@@ -19,6 +23,10 @@ from petra.kernel import Program
 from petra.store.errors import UnavailableError
 from petra.store.rows import PendingRow, shard_of
 from petra.wire import Assignment
+
+
+def _rank(offer: Queued) -> float:
+    return offer.rank
 
 
 class Offers:
@@ -65,17 +73,34 @@ class Offers:
     # Putting up and taking away
 
     def add(
-        self, row: PendingRow, assignment: Assignment | None = None, program: Program | None = None
+        self,
+        row: PendingRow,
+        assignment: Assignment | None = None,
+        program: Program | None = None,
+        rank: float | None = None,
     ) -> None:
-        """Put an assignment up for the workers of its pool; without ``assignment`` it is made when it goes out."""
-        offer = Queued(row, assignment, program)
+        """Put an assignment up for the workers of its pool, at its rank; without ``assignment`` it is made when it goes out."""
         queue = self._queue_of(row)
         waiting = self.waiting.setdefault(queue, deque())
+        last = waiting[-1].rank if waiting else -math.inf
+        offer = Queued(row, assignment, program, last if rank is None else rank)
         if len(waiting) >= OFFERS_MAX:
-            self.more.add(queue)  # it is a row, and will be found there
-            return
-        waiting.append(offer)
+            self.more.add(queue)  # what has no room is a row, and will be found there
+            if offer.rank >= last:
+                return
+            self.taken(waiting.pop())
+        if offer.rank >= last:
+            waiting.append(offer)  # which most do
+        else:
+            waiting.insert(bisect_right(waiting, offer.rank, key=_rank), offer)
         self._by_run.setdefault((row.execution, row.pending.run), []).append(offer)
+
+    def by_rank(self) -> list[tuple[Queue, deque[Queued]]]:
+        """Return the queues, that whose first has waited longest before the others; rows without room come before all."""
+        queues = list(self.waiting.items())
+        if len(queues) > 1:
+            queues.sort(key=lambda one: one[1][0].rank if one[1] else -math.inf)
+        return queues
 
     async def refill(self, queue: Queue, waiting: deque[Queued]) -> None:
         """Take up rows that there was no room for, if half of what waited is gone.

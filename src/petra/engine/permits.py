@@ -30,9 +30,10 @@ def note_permits(draft: Draft) -> None:
 
 
 def _row(state: State, permit: Permit) -> PermitRow:
+    wanted = permit.wanted
     return PermitRow(
-        id=permit.id, execution=state.id, limit=permit.limit, rank=permit.rank, asked=permit.since, key=permit.key,
-        units=permit.units, most=permit.most, on_limit=permit.on_limit, parent=state.parent, step=permit.step,
+        id=wanted.id, execution=state.id, limit=wanted.limit, rank=wanted.rank, asked=permit.since, key=wanted.key,
+        units=wanted.units, most=wanted.most, on_limit=wanted.on_limit, parent=state.parent, step=wanted.step,
         namespace=state.namespace,
     )  # fmt: skip
 

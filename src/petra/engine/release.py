@@ -13,15 +13,14 @@ from petra.engine.answers import Answered
 from petra.engine.changes import Draft
 from petra.engine.courier import Courier
 from petra.engine.custody import Custody
-from petra.engine.feed import Feed
-from petra.engine.inbox import Inbox
+from petra.engine.ground import Ground
 from petra.engine.news import Told
 from petra.engine.refusals import Refusals
 from petra.engine.reports import ReportIntake
 from petra.engine.submissions import Submission
 from petra.engine.workers import Acks
+from petra.kernel.step_permits import rank_of
 from petra.store import rows
-from petra.store.base import Store
 from petra.store.errors import UnavailableError
 
 
@@ -30,28 +29,24 @@ class Releaser:
 
     def __init__(  # noqa: PLR0913 - the parts of an engine that it works with
         self,
+        ground: Ground,
         custody: Custody,
         reports: ReportIntake,
         *,
-        store: Store,
-        inbox: Inbox,
         courier: Courier,
-        feed: Feed,
         refusals: Refusals,
         to_be_sent: Callable[[], None],
         arrived: Callable[[], None],
         lines_changed: Callable[[Iterable[rows.LineName]], None],
     ) -> None:
+        self._store, self._inbox, self._feed = ground.store, ground.inbox, ground.feed
         self._to_be_sent = to_be_sent
         self._arrived = arrived
         self._lines_changed = lines_changed
-        self._store = store
-        self._inbox = inbox
         self._courier = courier
         self._custody = custody
         self._offers = custody.offers
         self._reports = reports
-        self._feed = feed
         self._refusals = refusals
 
     async def release(self, drafts: list[Draft]) -> Acks:
@@ -139,11 +134,12 @@ class Releaser:
                 self._custody.reported_elsewhere(entry.state.id, run, chunk)
         for run in draft.stopped:
             self._custody.stop(entry.state.id, run, "withdrawn")
+        rank = rank_of(entry.state.priority, entry.state.now)
         for pending, assignment in draft.assigned.values():
             row = rows.PendingRow(
                 execution=entry.state.id, pending=pending, namespace=entry.state.namespace
             )
-            self._offers.add(row, assignment, entry.program)
+            self._offers.add(row, assignment, entry.program, rank)
         for pending, further, more in draft.extended:
             row = rows.PendingRow(execution=entry.state.id, pending=pending)
             self._custody.extend(row, further, more=more)

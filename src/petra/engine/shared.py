@@ -36,14 +36,14 @@ class SharedResources:
 
     async def look(self) -> None:
         """Find out which namespaces have a quota."""
-        found: set[str] = set()
+        quotas: set[str] = set()
         after = ""
         while page := await self._store.playbooks(
             after=after, limit=RESOURCES_MAX, namespace=QUOTAS
         ):
-            found.update(row.path for row in page)
+            quotas.update(row.path for row in page)
             after = page[-1].path
-        self.quotas = frozenset(found)
+        self.quotas = frozenset(quotas)
 
     async def find(self, name: str, namespace: str) -> SharedResource | None:
         """Return a resource, or None."""
@@ -55,9 +55,9 @@ class SharedResources:
         """Return the resources of a namespace, by name."""
         shelf = place_of("", namespace, RESOURCES).shelf
         rows = await self._store.playbooks(limit=RESOURCES_MAX, namespace=shelf)
-        found = [self.parsed(row) for row in rows]
+        resources = [self.parsed(row) for row in rows]
         quota = await self.find(EXECUTIONS, namespace)
-        return sorted(found if quota is None else [quota, *found], key=lambda one: one.name)
+        return sorted(resources if quota is None else [quota, *resources], key=lambda one: one.name)
 
     def parsed(self, row: PlaybookRow) -> SharedResource:
         """Read a text that is kept; it was checked when it came in."""
@@ -65,11 +65,11 @@ class SharedResources:
         if known is None:
             from petra.playbook.documents import read_document  # noqa: PLC0415 - it brings a calendar along
 
-            made = read_document(row.source.decode(), row.path).checked()
-            assert isinstance(made, SharedResource), "it stands on the shelf of resources"
+            document = read_document(row.source.decode(), row.path).checked()
+            assert isinstance(document, SharedResource), "it stands on the shelf of resources"
             if len(self._read) >= RESOURCES_MAX:
                 self._read.clear()
-            known = self._read[row.digest] = made
+            known = self._read[row.digest] = document
         return known
 
     async def allowed(self, line: LineName) -> Allowance | None:
@@ -77,9 +77,9 @@ class SharedResources:
         kind, _, name = line.limit.partition(" ")
         if kind not in ("resource", "quota"):
             return Allowance()
-        found = await self.find(name, line.namespace)
-        if found is not None:
-            return Allowance(found.units, found.rate)
+        resource = await self.find(name, line.namespace)
+        if resource is not None:
+            return Allowance(resource.units, resource.rate)
         return Allowance() if line.limit == QUOTA else None
 
     def with_quota(self, command: c.AnyCommand) -> c.AnyCommand:

@@ -18,9 +18,9 @@ def lines_of(state: State) -> dict[str, LineName]:
     if state.permits is None or state.terminal:
         return {}
     return {
-        one.id: LineName(namespace=state.namespace, limit=one.limit, key=one.key)
-        for one in state.permits.by_id.values()
-        if one.asked
+        name: LineName(namespace=state.namespace, limit=permit.wanted.limit, key=permit.wanted.key)
+        for name, permit in state.permits.by_id.items()
+        if permit.asked
     }
 
 

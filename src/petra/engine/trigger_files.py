@@ -49,11 +49,11 @@ class FileWatcher:
     async def look(self) -> None:
         """Note what has appeared."""
         now = self._engine.clock.now()
-        found = settled(await seen_files(self._files), now, self._files.settle_s)
-        new = [one for one in found if one not in self._seen]
+        files = settled(await seen_files(self._files), now, self._files.settle_s)
+        new = [one for one in files if one not in self._seen]
         for begin in range(0, len(new), WATCHED_AT_ONCE):
             await self._note(new[begin : begin + WATCHED_AT_ONCE], now)
-        self._seen = frozenset(found)
+        self._seen = frozenset(files)
         if new:
             self._engine.triggers.wake()
 
@@ -64,9 +64,9 @@ class FileWatcher:
             [row for name, row in rows.items() if name not in known]
         )
 
-    def _row(self, one: SeenFile, now: float) -> ArrivalRow:
-        event = file_event(self._files.folder, one)
-        key = self._key(event, one.path, now)
+    def _row(self, file: SeenFile, now: float) -> ArrivalRow:
+        event = file_event(self._files.folder, file)
+        key = self._key(event, file.path, now)
         return ArrivalRow(
             id=arrival_id(self._kept.namespace, self._kept.name, key), namespace=self._kept.namespace,
             trigger=self._kept.name, key=key, due=now, created=now, updated=now, body=msgspec.json.encode(event),

@@ -136,11 +136,11 @@ class Hearing(ABC):
                 first = await self._heard.get()
         except TimeoutError:
             return []
-        found = [first]
-        while not self._heard.empty() and len(found) < WATCHED_AT_ONCE:
-            found.append(self._heard.get_nowait())
-        some = [one for one in found if one is not None]
-        if len(some) == len(found):
+        occurrences = [first]
+        while not self._heard.empty() and len(occurrences) < WATCHED_AT_ONCE:
+            occurrences.append(self._heard.get_nowait())
+        some = [one for one in occurrences if one is not None]
+        if len(some) == len(occurrences):
             return some
         if not some:
             return None
@@ -156,13 +156,13 @@ class Hearing(ABC):
             if one.acknowledge is not None:
                 await one.acknowledge()
 
-    def _row(self, given: Occurrence, now: float) -> ArrivalRow:
-        own = given.id or f"one:{secrets.token_hex(12)}"
+    def _row(self, occurrence: Occurrence, now: float) -> ArrivalRow:
+        own = occurrence.id or f"one:{secrets.token_hex(12)}"
         try:
-            key = self._kept.rules.key_of(given.event, own, now)
+            key = self._kept.rules.key_of(occurrence.event, own, now)
         except ExpressionError:
             key = own  # whoever deals with it says what is wrong
-        body, large = bounded_event(given.event)
+        body, large = bounded_event(occurrence.event)
         error = f"it is too large, or too deep: at most {ARRIVAL_BYTES_MAX:,} bytes are taken"
         return ArrivalRow(
             id=arrival_id(self._kept.namespace, self._kept.name, key), namespace=self._kept.namespace,

@@ -11,6 +11,7 @@ brought the event hears so and brings it again, or it waits.
 from __future__ import annotations
 
 import secrets
+from collections import Counter
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -63,14 +64,21 @@ class TriggerIntake:
         self._engine = engine
         self._rows = engine.store.arrivals
         self._programs: dict[KeptTrigger, tuple[float, Program]] = {}
+        self.outcomes: Counter[tuple[str, str, str]] = Counter()
+        """How many events came to what: by namespace, trigger, and state of ``Taken``."""
 
-    async def take(self, kept: KeptTrigger, given: Occurrence) -> Taken:
+    async def take(self, kept: KeptTrigger, occurrence: Occurrence) -> Taken:
         """Have an event start its execution; the answer comes when that is durable."""
-        now, own = self._engine.clock.now(), given.id or f"one:{secrets.token_hex(12)}"
+        taken = await self._taken(kept, occurrence)
+        self.outcomes[kept.namespace, kept.name, taken.state] += 1
+        return taken
+
+    async def _taken(self, kept: KeptTrigger, occurrence: Occurrence) -> Taken:
+        now, own = self._engine.clock.now(), occurrence.id or f"one:{secrets.token_hex(12)}"
         try:
-            verdict = kept.rules.judge(given.event, own, now)
+            verdict = kept.rules.judge(occurrence.event, own, now)
         except ExpressionError as error:
-            return await self._bury(kept, own, given.event, str(error))
+            return await self._bury(kept, own, occurrence.event, str(error))
         if not verdict.counts:
             return Taken("passed")
         known = await self._rows.arrival(arrival_id(kept.namespace, kept.name, verdict.key))
@@ -78,9 +86,9 @@ class TriggerIntake:
             state = "waiting" if known.state == "waiting" else "duplicate"
             return Taken(state, verdict.key, known.execution)
         try:
-            taken = await self._start(kept, verdict.key, verdict.workload, given.event)
+            taken = await self._start(kept, verdict.key, verdict.workload, occurrence.event)
         except _DeadError as error:
-            return await self._bury(kept, verdict.key, given.event, str(error))
+            return await self._bury(kept, verdict.key, occurrence.event, str(error))
         if known is not None:
             await self._rows.settle([self._done(kept, known, taken)])
         return taken
@@ -93,6 +101,7 @@ class TriggerIntake:
         except (ExpressionError, _DeadError) as error:
             settled = self._dead(row, str(error))
         await self._rows.settle([settled])
+        self.outcomes[row.namespace, row.trigger, settled.state] += 1
         return settled
 
     async def _dealt_with(self, kept: KeptTrigger | None, row: ArrivalRow) -> ArrivalRow:

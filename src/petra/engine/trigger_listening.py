@@ -52,10 +52,10 @@ class Listener(Hearing):
 
     async def _address(self) -> str:
         name = self._listen.connection
-        found = await self._engine.triggers.secret(self._kept.namespace, name)
-        if isinstance(found, str):
-            return found
-        address = postgres(name, found, None).get("url")
+        secret = await self._engine.triggers.secret(self._kept.namespace, name)
+        if isinstance(secret, str):
+            return secret
+        address = postgres(name, secret, None).get("url")
         if not isinstance(address, str):
             raise KeychainError(f"credential '{name}' is no address of a database")
         return address

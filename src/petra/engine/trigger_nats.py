@@ -111,8 +111,8 @@ class NatsListener(Hearing):
         name = self._nats.credential
         if name is None:
             return {}
-        found = await self._engine.triggers.secret(self._kept.namespace, name)
-        return access_of(name, found)
+        secret = await self._engine.triggers.secret(self._kept.namespace, name)
+        return access_of(name, secret)
 
     # With a stream
 
@@ -148,8 +148,8 @@ class NatsListener(Hearing):
         try:
             while True:
                 try:
-                    for one in await source.fetch(MESSAGES_AT_ONCE, timeout=LISTEN_CHECK_S):
-                        await self._hear(one)
+                    for message in await source.fetch(MESSAGES_AT_ONCE, timeout=LISTEN_CHECK_S):
+                        await self._hear(message)
                 except NothingError:
                     continue
         except Exception as error:  # noqa: BLE001 - whatever it is, it is told, and we begin anew
@@ -157,22 +157,22 @@ class NatsListener(Hearing):
 
     # Hearing
 
-    async def _hear(self, given: Msg) -> None:
+    async def _hear(self, received: Msg) -> None:
         """Take a message; there is room for some, the others wait in the client or at the server."""
         stored = None
         if self._nats.stream is not None:
             stored = StreamPlace(
-                self._nats.stream, given.metadata.sequence.stream, _nanoseconds(given)
+                self._nats.stream, received.metadata.sequence.stream, _nanoseconds(received)
             )
         now = timestamp(self._engine.clock.now())
-        message = NatsMessage(given.subject, given.data, given.headers or {}, now, stored)
-        acknowledge = given.ack if stored is not None else None
+        message = NatsMessage(received.subject, received.data, received.headers or {}, now, stored)
+        acknowledge = received.ack if stored is not None else None
         await self._heard.put(HeardEvent(message_occurrence(message), acknowledge))
 
 
-def _nanoseconds(given: Msg) -> int:
+def _nanoseconds(message: Msg) -> int:
     """Return when the stream got a message: the same however often it is delivered."""
-    return int(given.metadata.timestamp.timestamp() * 1_000_000) * 1_000
+    return int(message.metadata.timestamp.timestamp() * 1_000_000) * 1_000
 
 
 def durable_name(namespace: str, trigger: str) -> str:
@@ -184,20 +184,20 @@ def durable_name(namespace: str, trigger: str) -> str:
     return f"{plain}-{hashlib.sha256(whole.encode()).hexdigest()[:8]}"
 
 
-def access_of(name: str, found: Any) -> dict[str, str]:
+def access_of(name: str, secret: Any) -> dict[str, str]:
     """Return what a credential gives access by: a token, or a name and a password.
 
     Raises:
         KeychainError: it is neither.
     """
-    if isinstance(found, str) and found:
-        return {"token": found}
-    if isinstance(found, Mapping):
-        user = found.get("username", found.get("user"))
-        if isinstance(user, str) and isinstance(found.get("password"), str):
-            return {"user": user, "password": found["password"]}
-        if isinstance(found.get("token"), str):
-            return {"token": found["token"]}
+    if isinstance(secret, str) and secret:
+        return {"token": secret}
+    if isinstance(secret, Mapping):
+        user = secret.get("username", secret.get("user"))
+        if isinstance(user, str) and isinstance(secret.get("password"), str):
+            return {"user": user, "password": secret["password"]}
+        if isinstance(secret.get("token"), str):
+            return {"token": secret["token"]}
     raise KeychainError(
         f"credential '{name}' is to be a token, or an object with 'username' and 'password'"
     )

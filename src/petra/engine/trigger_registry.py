@@ -89,8 +89,8 @@ class TriggerRegistry:
 
     def of(self, namespace: str) -> list[KeptTrigger]:
         """Return the triggers of a namespace, by name."""
-        found = [one for one in self._known.values() if one.namespace == namespace]
-        return sorted(found, key=lambda one: one.name)
+        own = [one for one in self._known.values() if one.namespace == namespace]
+        return sorted(own, key=lambda one: one.name)
 
     def hook(self, path: str) -> KeptTrigger | None:
         """Return the trigger whose webhook has a path, or None."""
@@ -106,14 +106,14 @@ class TriggerRegistry:
 
     async def load(self) -> None:
         """Read what is kept; what has not changed stays the same object."""
-        found: dict[str, KeptTrigger] = {}
+        triggers: dict[str, KeptTrigger] = {}
         after = ""
         while page := await self._store.accounts.accounts(KIND, after=after):
-            found |= {row.name: self._read(row) for row in page}
+            triggers |= {row.name: self._read(row) for row in page}
             after = page[-1].name
             if len(page) < ACCOUNTS_MAX:
                 break
-        self._use(found)
+        self._use(triggers)
 
     def _read(self, row: Account) -> KeptTrigger:
         known = self._known.get(row.name)
@@ -121,11 +121,11 @@ class TriggerRegistry:
             return known
         return KeptTrigger(msgspec.json.decode(row.body, type=TriggerRow), row.version)
 
-    def _use(self, found: dict[str, KeptTrigger]) -> None:
-        self._known = found
-        hooks = [(one.trigger.webhook, one) for one in found.values()]
+    def _use(self, triggers: dict[str, KeptTrigger]) -> None:
+        self._known = triggers
+        hooks = [(one.trigger.webhook, one) for one in triggers.values()]
         self._hooks = {hook.path: one for hook, one in hooks if hook is not None}
-        self._ends = tuple(one for one in found.values() if one.trigger.on is not None)
+        self._ends = tuple(one for one in triggers.values() if one.trigger.on is not None)
 
     # Changing
 
@@ -142,8 +142,8 @@ class TriggerRegistry:
         for _ in range(TRIGGER_TRIES):
             known = await self._store.accounts.account(KIND, name)
             version = known.version + 1 if known is not None else 1
-            made = Account(kind=KIND, name=name, version=version, body=msgspec.json.encode(row))
-            if await self._store.accounts.keep(made):
+            account = Account(kind=KIND, name=name, version=version, body=msgspec.json.encode(row))
+            if await self._store.accounts.keep(account):
                 break
         else:
             raise UsageError(f"trigger '{trigger.name}' is being changed by others; try again")
@@ -159,11 +159,11 @@ class TriggerRegistry:
         await self._changed()
 
     async def _claim(self, path: str, name: str) -> None:
-        made = Account(kind=HOOK, name=path, version=1, body=name.encode())
-        if await self._store.accounts.keep(made):
+        account = Account(kind=HOOK, name=path, version=1, body=name.encode())
+        if await self._store.accounts.keep(account):
             return
         known = await self._store.accounts.account(HOOK, path)
-        if known is None or known.body != made.body:
+        if known is None or known.body != account.body:
             raise UsageError(
                 f"another trigger answers at /hooks/{path}; choose another 'webhook.path'"
             )

@@ -61,8 +61,8 @@ class Triggers:
         if known is None or known[0] < now:
             if self._secrets is None:
                 raise KeychainError(f"this engine was given no credential '{name}'", "not_found")
-            found = await self._secrets.reveal(namespace, name)
-            known = self._revealed[namespace, name] = now + TRIGGER_SECRET_S, found
+            secret = await self._secrets.reveal(namespace, name)
+            known = self._revealed[namespace, name] = now + TRIGGER_SECRET_S, secret
         return known[1]
 
     async def begin(self) -> None:

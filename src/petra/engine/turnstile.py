@@ -148,9 +148,9 @@ class Turnstile:
     async def _judged(self, name: LineName, line: LineRow) -> LineVerdict:
         allowance, now = await self._resources.allowed(name), self._clock.now()
         ancestors = {
-            row.id: found
+            row.id: above
             for row in line.queue
-            if row.parent and (found := await self._waiting_ancestors(row, line))
+            if row.parent and (above := await self._waiting_ancestors(row, line))
         }
         return judge(line, allowance, now, ancestors=ancestors, acts_for=self._acts_for)
 
@@ -160,16 +160,16 @@ class Turnstile:
     async def _waiting_ancestors(self, row: PermitRow, line: LineRow) -> list[str]:
         """Return which of those who hold something here wait for the execution that asks."""
         holders = {one.execution for one in line.holders}
-        found: list[str] = []
+        ancestors: list[str] = []
         child, parent = row.execution, row.parent
         for _ in range(ANCESTORS_MAX):
             if not parent or not await self._awaits(parent, child):
                 break
             if parent in holders:
-                found.append(parent)
+                ancestors.append(parent)
             stored = await self._store.execution(parent)
             child, parent = parent, stored.row.parent if stored is not None else ""
-        return found
+        return ancestors
 
     async def _awaits(self, parent: str, child: str) -> bool:
         """Whether a parent goes on only when its child has ended."""

@@ -176,6 +176,8 @@ class Queued(msgspec.Struct, eq=False):
     row: PendingRow
     given: Assignment | None
     program: Program | None
+    rank: float = 0.0
+    """Where it stands in its queue: the lowest goes out first."""
     gone: bool = False
 
 

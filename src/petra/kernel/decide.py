@@ -138,7 +138,7 @@ def settle(turn: Turn) -> None:
             _endless(turn)
         elif turn.begun:
             _take_up(turn, turn.begun.popleft())
-        elif state.paused or is_held_back(state):
+        elif state.paused or (state.permits is not None and is_held_back(state)):
             return
         elif turn.changed_ctx or turn.changed_steps or turn.freed:
             reconsider(turn)

@@ -91,7 +91,7 @@ def _held_back(rest: WhyAtRest, state: State) -> Explanation:
     permits = state.permits.waiting() if state.permits is not None else ()
     waiting = [
         Waiting(
-            "", "", "limit", f"It waits for its turn at {limit_in_words(one)}.",
+            "", "", "limit", f"It waits for its turn at {limit_in_words(one.wanted)}.",
             unblocked_by="somebody who is in ending", permit=one.id,
         )
         for one in permits
@@ -153,7 +153,7 @@ def _token(
         return _at_gate(state, plan, token, follow)
     permits = state.permits.of_run_of(token.id) if state.permits is not None else []
     for permit in permits:
-        sentence = f"A token waits at '{token.step}' for {limit_in_words(permit)}."
+        sentence = f"A token waits at '{token.step}' for {limit_in_words(permit.wanted)}."
         return Waiting(
             token.id, token.step, "resource", sentence, unblocked_by="a holder of it ending", permit=permit.id
         )  # fmt: skip

@@ -9,7 +9,7 @@ class PermitEvent(msgspec.Struct, frozen=True, kw_only=True, gc=False, omit_defa
     """Something about a permit."""
 
 
-class NewPermit(msgspec.Struct, frozen=True, kw_only=True, gc=False, omit_defaults=True):
+class NewPermit(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     """A permit that is asked for.
 
     ``most`` is how many units the limit has, where the playbook says so; 0: the server's configuration does. ``token``

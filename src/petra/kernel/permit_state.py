@@ -17,23 +17,19 @@ QUOTA = "quota executions"
 
 
 class Permit(Struct, gc=False):
-    """A part of a limit; one that is not ``asked`` for yet comes after another one, which names it in ``then``."""
+    """How far a permit has come that is wanted; one not ``asked`` for yet comes after another, which names it in ``then``."""
 
-    id: str
-    limit: str
-    rank: float
+    wanted: NewPermit
     since: float
-    key: str = ""
-    units: int = 1
-    most: int = 0
-    on_limit: str = "queue"
-    step: str = ""
-    run: str = ""
-    token: str = ""
     asked: bool = False
     given: bool = False
     blocks: bool = False
     then: str = ""
+
+    @property
+    def id(self) -> str:
+        """The id that it is given, refused and given back by."""
+        return self.wanted.id
 
 
 class OwnPermits(Struct, gc=False):
@@ -55,10 +51,11 @@ class OwnPermits(Struct, gc=False):
             permit.asked = before is None
             if before is not None:
                 before.then = permit.id
-            if permit.run:
-                self.of_run.setdefault(permit.run, []).append(permit.id)
-            if permit.token:
-                self.for_token[permit.token] = permit.run
+            wanted = permit.wanted
+            if wanted.run:
+                self.of_run.setdefault(wanted.run, []).append(permit.id)
+            if wanted.token:
+                self.for_token[wanted.token] = wanted.run
             self.by_id[permit.id] = before = permit
         self.held_back = self.held_back or blocks
 
@@ -98,7 +95,7 @@ class OwnPermits(Struct, gc=False):
         return (one for one in self.by_id.values() if one.asked and not one.given)
 
 
-def limit_in_words(permit: Permit | NewPermit) -> str:
+def limit_in_words(permit: NewPermit) -> str:
     """Say which limit a permit is of."""
     kind, _, name = permit.limit.partition(" ")
     if permit.limit == QUOTA:

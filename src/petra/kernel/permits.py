@@ -12,6 +12,8 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+from msgspec.structs import replace
+
 from petra.errors import ExpressionError, UnreadableError
 from petra.expr.dates import NOW
 from petra.expr.frame import FOLLOW
@@ -21,7 +23,7 @@ from petra.kernel.permit_events import NewPermit, PermitGiven, PermitRefused, Pe
 from petra.kernel.permit_state import QUOTA, Permit
 from petra.kernel.program import Program
 from petra.kernel.state import State
-from petra.kernel.step_permits import HOUR_S
+from petra.kernel.step_permits import rank_of
 from petra.kernel.turn import RefusedError, Turn
 from petra.values import canonical
 from petra.wire import Error
@@ -43,7 +45,7 @@ def wanted(
     Raises:
         RefusedError: the key of its limit is none.
     """
-    rank, found = turn.now + priority * HOUR_S, []
+    rank, found = rank_of(priority, turn.now), []
     limit = turn.program.spec.concurrency
     if limit is not None:
         key = key_of(turn.program, {"workload": workload, NOW: turn.now, FOLLOW: turn.objects})
@@ -114,7 +116,7 @@ def ask_again(turn: Turn) -> bool:
         return False
     order = {"quota": 1, "resource": 2}
     before = sorted(
-        known.by_id.values(),
+        (permit.wanted for permit in known.by_id.values()),
         key=lambda one: (order.get(one.limit.partition(" ")[0], 0), one.limit, one.id),
     )
     anew = [_anew(turn.state, number, one, turn.now) for number, one in enumerate(before)]
@@ -122,12 +124,13 @@ def ask_again(turn: Turn) -> bool:
     return True
 
 
-def _anew(state: State, number: int, one: Permit, now: float) -> NewPermit:
-    return NewPermit(
-        id=f"{state.id}/{state.seq + 1}-{number}", limit=one.limit, rank=now + state.priority * HOUR_S,
-        key=one.key, units=one.units, most=one.most, on_limit=one.on_limit, step=one.step, run=one.run,
-        token=one.token if one.token in state.ready else "",
-    )  # fmt: skip
+def _anew(state: State, number: int, past: NewPermit, now: float) -> NewPermit:
+    return replace(
+        past,
+        id=f"{state.id}/{state.seq + 1}-{number}",
+        rank=rank_of(state.priority, now),
+        token=past.token if past.token in state.ready else "",
+    )
 
 
 # What the server says
@@ -141,11 +144,11 @@ def given(turn: Turn, command: c.GivePermit) -> bool:
     turn.emit(PermitGiven(id=permit.id))
     if permit.blocks:
         return not turn.state.permits.held_back
-    token = turn.state.ready.get(permit.token)
+    token = turn.state.ready.get(permit.wanted.token)
     if token is not None:
         turn.agenda.add(token)
     for group in turn.state.groups.values():
-        if group.join == permit.step:
+        if group.join == permit.wanted.step:
             turn.judge(group.id)
     return False
 
@@ -157,7 +160,7 @@ def refused(turn: Turn, command: c.RefusePermit) -> None:
         return
     turn.emit(PermitRefused(id=permit.id, reason=command.reason, kind=command.kind))
     error = Error(kind=command.kind, message=command.reason)
-    token = turn.state.ready.get(permit.token)
+    token = turn.state.ready.get(permit.wanted.token)
     if permit.blocks or token is None:
         completion.turn_away(turn, error)
     else:

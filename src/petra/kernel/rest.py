@@ -107,11 +107,11 @@ def _its_turn(state: State) -> WhyAtRest | None:
     first = next(state.permits.waiting(), None) if state.permits is not None else None
     if first is None:
         return None
-    limit = limit_in_words(first)
+    limit = limit_in_words(first.wanted)
     if first.blocks:
         return WhyAtRest("waiting", "limit", f"it waits for its turn at {limit}")
-    words = f"step '{first.step}' waits for {limit}"
-    return WhyAtRest("waiting", "resource", words, first.token)
+    words = f"step '{first.wanted.step}' waits for {limit}"
+    return WhyAtRest("waiting", "resource", words, first.wanted.token)
 
 
 def _waits(state: State, reason: str, place: str) -> WhyAtRest:

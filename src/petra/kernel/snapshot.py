@@ -12,7 +12,7 @@ import io
 import pickle
 from typing import Any
 
-from petra.kernel import permit_state, timetable, waiting
+from petra.kernel import permit_events, permit_state, timetable, waiting
 from petra.kernel import state as model
 from petra.kernel.state import State
 from petra.playbook.company import Companion, Company
@@ -24,6 +24,7 @@ _CLASSES: dict[tuple[str, str], type] = {
         model.State, model.Activation, model.ReadyToken, waiting.Timer, waiting.Awaited, model.LoopState, model.Chunk,
         model.StepRun, model.Group, waiting.WorkItem, model.KeyWriter, waiting.Signal, model.Undo, model.Branch, model.Began, Error,
         Company, Companion, timetable.Timetable, timetable.Filling, permit_state.OwnPermits, permit_state.Permit,
+        permit_events.NewPermit,
     )
 }  # fmt: skip
 

@@ -12,6 +12,11 @@ HOUR_S: Final = 3600.0
 """What one step of priority is worth, in seconds of waiting."""
 
 
+def rank_of(priority: int, asked: float) -> float:
+    """Return where somebody stands who asked at a time: the lower comes first, and nobody waits for ever."""
+    return asked + priority * HOUR_S
+
+
 def acquired(
     turn: Turn, step: str, run: str, token: str, resources: Iterable[tuple[str, str, int]]
 ) -> bool:
@@ -20,7 +25,7 @@ def acquired(
     mine = known.of_run.get(run) if known is not None else None
     if known is not None and mine:
         return all(known.by_id[name].given for name in mine)
-    state, rank = turn.state, turn.now + turn.state.priority * HOUR_S
+    state, rank = turn.state, rank_of(turn.state.priority, turn.now)
     asked = [
         NewPermit(
             id=f"{state.id}/{state.seq + 1}-{number}", limit=f"resource {name}", rank=rank,

@@ -9,9 +9,9 @@ from litestar import Litestar
 from litestar.routes import HTTPRoute
 
 from petra.desk.principal import POWERS, powers_of
-from petra.server.describe import nowhere
+from petra.server.bare_app import bare_app
 from petra.server.needs import Need, Where, need_of
-from petra.server.parameters import known
+from petra.server.parameters import parameters_of
 
 _METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE")
 GROUP = "finance"
@@ -30,17 +30,17 @@ class Call(NamedTuple):
 
 def calls(app: Litestar | None = None) -> list[Call]:
     """Return every call of the API."""
-    found = []
-    for route in (app or nowhere()).routes:
+    listed = []
+    for route in (app or bare_app()).routes:
         if not isinstance(route, HTTPRoute):
             continue
         path = re.sub(r"\{(\w+):\w+\}", r"{\1}", route.path)
         for handler in route.route_handlers:
             methods = {str(method) for method in handler.http_methods} & set(_METHODS)
             if "/api/openapi" not in path:
-                spaced = "namespace" in known(handler)
-                found += [Call(method, path, need_of(handler), spaced) for method in methods]
-    return sorted(found, key=lambda call: (call.path, _METHODS.index(call.method)))
+                spaced = "namespace" in parameters_of(handler)
+                listed += [Call(method, path, need_of(handler), spaced) for method in methods]
+    return sorted(listed, key=lambda call: (call.path, _METHODS.index(call.method)))
 
 
 def may(call: Call, role: str) -> bool:

@@ -32,8 +32,8 @@ class AgentsDoor:
             await self._app(scope, receive, send)
             return
         headers = dict(scope["headers"])
-        given = headers.get(b"authorization", b"").decode("latin-1")
-        presented = Presented(method=str(scope["method"]), authorization=given)
+        authorization = headers.get(b"authorization", b"").decode("latin-1")
+        presented = Presented(method=str(scope["method"]), authorization=authorization)
         try:
             await self._service.identity.who(presented)
         except StoreError as error:

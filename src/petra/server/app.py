@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from litestar import Litestar, Request
+from litestar import Litestar
 from litestar.datastructures import State
 from litestar.di import Provide
 from litestar.exceptions import HTTPException
@@ -15,7 +13,7 @@ from litestar.params import FromQuery
 
 from petra.desk import Principal
 from petra.server.needs import admit
-from petra.server.problems import told
+from petra.server.problems import problem_response
 from petra.server.resources import (
     accounts,
     act_links,
@@ -55,9 +53,9 @@ from petra.server.resources import (
     writes,
 )
 from petra.server.resources.filters import which
-from petra.server.service import Service
+from petra.server.service import AnyHttpRequest, Service
+from petra.server.strict_bodies import StrictRequest
 
-AnyHttpRequest = Request[Any, Any, Any]
 _RESOURCES = (
     authoring,
     workbench,
@@ -110,8 +108,9 @@ def build(service: Service) -> Litestar:
             "here": Provide(_here, sync_to_thread=False),
             "which": Provide(which),
         },
-        exception_handlers={Exception: told, HTTPException: told},
+        exception_handlers={Exception: problem_response, HTTPException: problem_response},
         before_request=admit,
+        request_class=StrictRequest,
         request_max_body_size=None,  # the gate bounds bodies
         state=State({"service": service}),
         openapi_config=_openapi(service.prefix, service.version),

@@ -73,10 +73,10 @@ class BusinessKeys:
                 raise ProblemError(
                     "taken", f"execution '{claim.execution}' is being started with it"
                 )
-        made = Claim(execution, command, now + CLAIM_S)
+        fresh = Claim(execution, command, now + CLAIM_S)
         row = Account(
             kind=CLAIM, name=name, version=known.version + 1 if known is not None else 1,
-            body=msgspec.json.encode(made), until=made.until,
+            body=msgspec.json.encode(fresh), until=fresh.until,
         )  # fmt: skip
         if not await accounts.keep(row):
             raise ProblemError("taken", "somebody else starts one with it at this moment")

@@ -37,9 +37,9 @@ class _Way:
 
     def fire(self, name: str) -> None:
         """Go on with a transition."""
-        one, origin = self._compiled.net.transitions[name], self._compiled.origin[name]
-        moved: Counter[str] = Counter(dict(one.outputs))
-        moved.subtract(dict(one.inputs))
+        transition, origin = self._compiled.net.transitions[name], self._compiled.origin[name]
+        moved: Counter[str] = Counter(dict(transition.outputs))
+        moved.subtract(dict(transition.inputs))
         self._add(origin.kind, origin.step, moved)
 
     def _add(self, kind: str, step: str, moved: Counter[str]) -> None:

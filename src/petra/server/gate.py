@@ -21,11 +21,11 @@ import msgspec
 from petra.errors import PetraError
 from petra.server.identity import SAFE
 from petra.server.json_logs import REQUEST
-from petra.server.noting import Noting
-from petra.server.problems import CODES, MEDIA_TYPE, ProblemError
+from petra.server.problems import CODES, MEDIA_TYPE, ProblemError, document
+from petra.server.request_notes import RequestNotes
 from petra.server.service import Service
 from petra.store.trail import acting
-from petra.trace_context import INCOMING, read_header
+from petra.trace_context import INCOMING
 
 Scope = MutableMapping[str, Any]
 Message = MutableMapping[str, Any]
@@ -61,12 +61,12 @@ class Gate:
         inner: App,
         hosts: Container[str],
         service: Service,
-        noting: Noting,
+        notes: RequestNotes,
     ) -> None:
         """Make one; ``hosts`` are the names, with port, that this server answers to."""
         clock, meters, self._traces = service.clock, service.http, service.traces
         self._inner = inner
-        self._noting = noting
+        self._notes = notes
         self._meters = meters
         self._hosts = hosts
         self._clock = clock
@@ -79,21 +79,28 @@ class Gate:
         if scope["type"] == "websocket":
             await self._come_in(scope, receive, send, headers)
             return
-        given = headers.get("x-request-id", "")
-        request_id = given if _ID.fullmatch(given) else secrets.token_hex(8)
+        sent_id = headers.get("x-request-id", "")
+        request_id = sent_id if _ID.fullmatch(sent_id) else secrets.token_hex(8)
         REQUEST.set(request_id)
-        context = headers.get("traceparent", "") if self._traces else ""
-        INCOMING.set(context if read_header(context) is not None else "")
         begun = self._clock.now()
-        trail = self._noting.trail(scope, request_id)
+        traced = None
+        if self._traces is not None:
+            traced = self._traces.begin(headers.get("traceparent", ""), begun)
+        INCOMING.set(traced.span.header if traced is not None else "")
+        trail = self._notes.trail(scope, request_id)
 
         async def note(status: int) -> None:
             if not (trail.written and status < 400):
-                await self._noting(scope, status, request_id)
+                await self._notes(scope, status, request_id)
 
         answer = _Answer(send, request_id, note)
-        with acting(trail):
-            await self._admit(scope, receive, answer, headers, begun)
+        try:
+            with acting(trail):
+                await self._admit(scope, receive, answer, headers, begun)
+        finally:
+            if traced is not None:
+                route = str(scope.get("path_template", ""))  # as the framework found it, if it did
+                traced.end(str(scope["method"]), route, answer.status, self._clock.now())
 
     async def _admit(
         self, scope: Scope, receive: Receive, answer: _Answer, headers: dict[str, str], begun: float
@@ -210,12 +217,7 @@ async def _turn_away(answer: _Answer, path: str, code: str, detail: str) -> None
     if answer.status:
         return  # half an answer is out already; the connection ends
     known = CODES[code]
-    body = msgspec.json.encode(
-        {
-            "type": f"urn:petra:problem:{code}", "title": known.title, "status": known.status, "code": code,
-            "detail": detail, "hint": known.hint, "instance": path,
-        }
-    )  # fmt: skip
+    body = msgspec.json.encode(document(path, code, detail))
     headers = [
         (b"content-type", MEDIA_TYPE.encode()),
         (b"content-length", str(len(body)).encode()),

@@ -106,9 +106,10 @@ class Identity:
         return await self._fresh(user.name, presented, address)
 
     async def _fresh(self, user: str, presented: Presented, address: str) -> str:
-        if before := _carried(presented.cookie):
+        secret = await self.register.begin_session(user, address)
+        if before := cookie_in(presented.cookie, COOKIE):
             await self.register.end_session(before)
-        return await self.register.begin_session(user, address)
+        return secret
 
     # Asking
 
@@ -120,17 +121,17 @@ class Identity:
         """
         if presented.authorization:
             return await self._by_token(presented.authorization), ""
-        secret = _carried(presented.cookie)
-        found = await self.register.by_session(secret) if secret else None
-        if found is None:
+        secret = cookie_in(presented.cookie, COOKIE)
+        session = await self.register.by_session(secret) if secret else None
+        if session is None:
             raise ProblemError("no-credentials", "no token and no session came with the request")
         if presented.method not in SAFE:
-            given = presented.csrf.encode("utf-8", "replace")
-            if not hmac.compare_digest(given, csrf(secret).encode()):
+            sent_csrf = presented.csrf.encode("utf-8", "replace")
+            if not hmac.compare_digest(sent_csrf, csrf(secret).encode()):
                 raise ProblemError(
                     "cross-site", f"an act of a session needs the header '{CSRF_HEADER}'"
                 )
-        return found[1] or owner(), secret
+        return session[1] or owner(), secret
 
     async def in_the_name_of(self, who: Principal, name: str) -> Principal:
         """Return a user in whose name somebody acts.
@@ -170,13 +171,13 @@ def csrf(session: str) -> str:
     return hmac.new(session.encode(), b"csrf", hashlib.sha256).hexdigest()
 
 
-def _carried(cookie: str) -> str:
-    """Return the secret of a session that a request carries, or nothing."""
+def cookie_in(header: str, name: str) -> str:
+    """Return what a cookie of that name carries, or nothing."""
     try:
-        found = SimpleCookie(cookie).get(COOKIE)
+        morsel = SimpleCookie(header).get(name)
     except CookieError:
         return ""
-    return found.value if found is not None else ""
+    return morsel.value if morsel is not None else ""
 
 
 def _owner_token(path: Path) -> str:

@@ -19,9 +19,9 @@ from petra.errors import UsageError
 from petra.server.agents_door import AgentsDoor
 from petra.server.app import build
 from petra.server.gate import Gate
-from petra.server.noting import Noting
 from petra.server.proxies import Proxies
 from petra.server.reach import Names, Reach, refuse
+from petra.server.request_notes import RequestNotes
 from petra.server.service import Service
 from petra.server.tls import Certificate
 from petra.wire.frames import MAX_FRAME
@@ -52,18 +52,18 @@ async def serving(
     """
     refuse(reach, has_users=service.oidc is not None or await service.register.has_users())
     tls = Certificate(reach.certificate, reach.key) if reach.certificate and reach.key else None
-    listener = _bound(reach)
+    listener = _listening_socket(reach)
     port = listener.getsockname()[1]
 
     def certified() -> frozenset[str]:
         return tls.names if tls is not None else frozenset()
 
     names = Names(reach, port, certified)
-    noting = Noting(service.audit, service.clock, service.base)
+    notes = RequestNotes(service.audit, service.clock, service.base)
     app = build(service)
-    inside = Gate(app, _AnyName(), service, noting)
+    inside = Gate(app, _AnyName(), service, notes)
     agents = AgentsDoor(app, inside, service)
-    gate = Gate(agents, names, service, noting)
+    gate = Gate(agents, names, service, notes)
     config = uvicorn.Config(
         Proxies(gate, reach.proxies), proxy_headers=False, log_config=None, access_log=False, lifespan="off", server_header=False,
         timeout_graceful_shutdown=int(grace_s), timeout_keep_alive=30, h11_max_incomplete_event_size=65536,
@@ -117,7 +117,7 @@ class _Server(uvicorn.Server):
         yield
 
 
-def _bound(address: Reach) -> socket.socket:
+def _listening_socket(address: Reach) -> socket.socket:
     family = socket.AF_INET6 if ":" in address.host else socket.AF_INET
     listener = socket.socket(family, socket.SOCK_STREAM)
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)

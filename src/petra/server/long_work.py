@@ -54,7 +54,7 @@ class LongWork:
         finally:
             self._threaded -= 1
 
-    async def do(self, work: Callable[[A], T], given: A) -> T:
+    async def do(self, work: Callable[[A], T], material: A) -> T:
         """Have something worked out of a text, or of other plain data; what comes of it is plain data.
 
         Raises:
@@ -65,7 +65,7 @@ class LongWork:
         self._waiting += 1
         try:
             async with asyncio.timeout(LIMIT_S):
-                future = self._started().submit(work, given)
+                future = self._started().submit(work, material)
                 return await asyncio.wrap_future(future)
         except TimeoutError:
             self._drop()
@@ -78,10 +78,10 @@ class LongWork:
         finally:
             self._waiting -= 1
 
-    def warm(self, work: Callable[[A], T], given: A) -> None:
+    def warm(self, work: Callable[[A], T], material: A) -> None:
         """Have the process begin before it is needed: the first work would wait a second for it."""
         if self._pool is None:
-            self._started().submit(work, given)
+            self._started().submit(work, material)
 
     def close(self) -> None:
         """End the process and the threads."""

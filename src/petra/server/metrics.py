@@ -1,6 +1,6 @@
 """Metrics in the text that Prometheus reads: what the engine, the store, the workers and the API have come to.
 
-Rule 1: labels are bounded: methods, classes of statuses, types of records, statuses, pools and limits up to a number. No id is a label, and no key of a limit.
+Rule 1: labels are bounded: methods, classes of statuses, types of records, statuses, pools, limits and triggers up to a number. No id is a label, and no key of a limit.
 """
 
 from __future__ import annotations
@@ -18,6 +18,8 @@ MEDIA_TYPE: Final = "text/plain; version=0.0.4; charset=utf-8"
 POOLS_MAX: Final = 100
 LIMITS_MAX: Final = 100
 """So many limits have numbers of their own; those of all others are added up."""
+TRIGGERS_MAX: Final = 100
+"""The same of triggers."""
 COUNTED_S: Final = 10.0
 """Counts of the store are asked for at most so often, however often somebody scrapes."""
 
@@ -58,6 +60,10 @@ class Metrics:
             "petra_notifications", "gauge", "Notifications by state.", _by("state", self._notifications)
         )  # fmt: skip
         yield from _tries(service)
+        yield from _metric(
+            "petra_trigger_events_total", "counter", "Events of triggers, by what came of them.",
+            events_in_numbers(service.engine.triggers.intake.outcomes),
+        )  # fmt: skip
         yield from _pools(service)
         yield from self._in_lines()
         yield from _http(service)
@@ -75,13 +81,23 @@ class Metrics:
 def limits_in_numbers(totals: Iterable[LineCount]) -> dict[Labels, tuple[int, int]]:
     """Return by limit how much is in use and how many wait; beyond a number of limits, all together."""
     shown: dict[Labels, tuple[int, int]] = {}
-    for one in totals:
-        labels: Labels = (("namespace", one.line.namespace), ("limit", one.line.limit))
+    for total in totals:
+        labels: Labels = (("namespace", total.line.namespace), ("limit", total.line.limit))
         if len(shown) >= LIMITS_MAX:
             labels = (("namespace", ""), ("limit", "other"))
         used, waiting = shown.get(labels, (0, 0))
-        shown[labels] = (used + one.used, waiting + one.waiting)
+        shown[labels] = (used + total.used, waiting + total.waiting)
     return shown
+
+
+def events_in_numbers(outcomes: Mapping[tuple[str, str, str], int]) -> dict[Labels, int]:
+    """Return by trigger how many events came to what; beyond a number of triggers, all together."""
+    triggers = sorted({(namespace, trigger) for namespace, trigger, _ in outcomes})[:TRIGGERS_MAX]
+    own, shown = set(triggers), Counter[Labels]()
+    for (namespace, trigger, outcome), count in sorted(outcomes.items()):
+        place = (namespace, trigger) if (namespace, trigger) in own else ("", "other")
+        shown[("namespace", place[0]), ("trigger", place[1]), ("outcome", outcome)] += count
+    return dict(shown)
 
 
 def _engine(service: Service) -> Iterator[str]:
@@ -96,13 +112,13 @@ def _engine(service: Service) -> Iterator[str]:
     yield from _metric(
         "petra_events_total", "counter", "Records by type, of the types worth watching.", _by("type", meters.by_type)
     )  # fmt: skip
-    for name, about, found in (
+    for name, about, histogram in (
         ("petra_decide_seconds", "From taking a batch up to its being decided.", meters.decide_s),
         ("petra_commit_seconds", "From a batch to its being durable.", meters.commit_s),
         ("petra_batch_changes", "Executions in a batch.", meters.batch_changes),
         ("petra_wake_lag_seconds", "From when a timer was due to its being taken up.", engine.wakes.lag_s),
     ):  # fmt: skip
-        yield from _histogram(name, about, found)
+        yield from _histogram(name, about, histogram)
     cached = len(engine.cache)
     yield from _metric("petra_cached_executions", "gauge", "Executions in memory.", {(): cached})
 
@@ -141,13 +157,13 @@ def _by(name: str, counts: Mapping[str, int]) -> dict[Labels, int]:
 def _pools(service: Service) -> Iterator[str]:
     """Yield what workers are there in each pool, what they do, and what waits for them."""
     engine = service.engine
-    found: dict[str, Counter[str]] = {}
+    pools: dict[str, Counter[str]] = {}
     for worker in engine.roster.seen():
-        counts = found.setdefault(worker.pool.removesuffix(ALONE), Counter())
+        counts = pools.setdefault(worker.pool.removesuffix(ALONE), Counter())
         counts.update({"workers": 1, "slots": worker.slots, "busy": worker.busy})
     for queue, waiting in engine.offers.waiting.items():
-        found.setdefault(queue.pool.removesuffix(ALONE), Counter())["waiting"] += len(waiting)
-    shown = dict(sorted(found.items())[:POOLS_MAX])
+        pools.setdefault(queue.pool.removesuffix(ALONE), Counter())["waiting"] += len(waiting)
+    shown = dict(sorted(pools.items())[:POOLS_MAX])
     for word, about in (
         ("workers", "Workers that are connected."), ("slots", "Runs that they can do at once."),
         ("busy", "Runs that they do."), ("waiting", "Runs that wait for one."),
@@ -169,15 +185,15 @@ def _metric(name: str, kind: str, about: str, values: Mapping[Labels, float]) ->
         )
 
 
-def _histogram(name: str, about: str, found: Histogram) -> Iterator[str]:
+def _histogram(name: str, about: str, histogram: Histogram) -> Iterator[str]:
     yield f"# HELP {name} {about}"
     yield f"# TYPE {name} histogram"
     total = 0
-    for bound, count in zip((*found.bounds, float("inf")), found.counts, strict=True):
+    for bound, count in zip((*histogram.bounds, float("inf")), histogram.counts, strict=True):
         total += count
         shown = "+Inf" if bound == float("inf") else f"{bound:g}"
         yield f'{name}_bucket{{le="{shown}"}} {total}'
-    yield f"{name}_sum {found.sum:.9g}"
+    yield f"{name}_sum {histogram.sum:.9g}"
     yield f"{name}_count {total}"
 
 

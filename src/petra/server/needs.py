@@ -55,8 +55,8 @@ PAGE: Final[Opt] = {**OPEN, "any-parameter": True}
 
 def need_of(handler: BaseRouteHandler) -> Need | None:
     """Return what a handler needs; None where it says nothing."""
-    found = handler.opt.get(NEED)
-    return found if isinstance(found, Need) else None
+    need = handler.opt.get(NEED)
+    return need if isinstance(need, Need) else None
 
 
 async def admit(request: Request[Any, Any, Any]) -> None:

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 import msgspec
 
-from petra.accounts.told import moment
+from petra.accounts.shown import moment
 from petra.desk.principal import Grant
 from petra.engine.answers import ReusedError
 from petra.kernel import commands as c
@@ -96,7 +96,7 @@ def operation_in(account: Account) -> Operation:
     return msgspec.json.decode(account.body, type=Operation)
 
 
-def same(known: Operation, asked: str) -> Operation:
+def same_request(known: Operation, asked: str) -> Operation:
     """Return an operation that was asked for before under the same key.
 
     Raises:

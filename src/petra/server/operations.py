@@ -36,7 +36,7 @@ from petra.server.operation_rows import (
     account_of,
     command_of,
     operation_in,
-    same,
+    same_request,
 )
 from petra.store.errors import StoreError
 from petra.store.rows import ExecutionFilter
@@ -81,40 +81,43 @@ class Operations:
         counts = await self._desk.engine.store.count_executions(within, "status")
         return sum(one.count for one in counts)
 
-    async def begin(self, who: Principal, given: WantedOperation) -> Operation:
+    async def begin(self, who: Principal, wanted: WantedOperation) -> Operation:
         """Write an operation down and set about it; of a filter, those that have started by now.
 
         Raises:
             ReusedError: its key was used for something else.
         """
-        who.must(May.START if given.act == RERUN else May.STEER)
-        asked = request_hash(msgspec.to_builtins(given)).hex()
-        if given.key and (known := await self._accounts.account(OPERATION, given.key)) is not None:
-            return same(operation_in(known), asked)
-        now, wanted = self._desk.clock.now(), given.wanted
-        if wanted is not None:
-            until = min(now, wanted.until) if wanted.until is not None else now
-            wanted = msgspec.structs.replace(wanted, until=until, namespace=who.namespace)
-        made = Operation(
-            id=given.key or self._desk.new_id(), act=given.act, reason=given.reason, created=now, wanted=wanted,
-            ids=given.ids, step=given.step, asked=asked,
+        who.must(May.START if wanted.act == RERUN else May.STEER)
+        asked = request_hash(msgspec.to_builtins(wanted)).hex()
+        known = await self._accounts.account(OPERATION, wanted.key) if wanted.key else None
+        if known is not None:
+            return same_request(operation_in(known), asked)
+        now, which = self._desk.clock.now(), wanted.wanted
+        if which is not None:
+            until = min(now, which.until) if which.until is not None else now
+            which = msgspec.structs.replace(which, until=until, namespace=who.namespace)
+        operation = Operation(
+            id=wanted.key or self._desk.new_id(), act=wanted.act, reason=wanted.reason, created=now, wanted=which,
+            ids=wanted.ids, step=wanted.step, asked=asked,
             asker=Asker(who.name, who.kind.value, who.namespace, who.grants),
-            total=await self.total(who, wanted) if wanted is not None else len(given.ids),
+            total=await self.total(who, which) if which is not None else len(wanted.ids),
         )  # fmt: skip
-        if not await noted(partial(self._accounts.keep, account_of(made, 1))):
+        if not await noted(partial(self._accounts.keep, account_of(operation, 1))):
             # another request with this key was quicker
-            known = await self._accounts.account(OPERATION, made.id)
+            known = await self._accounts.account(OPERATION, operation.id)
             assert known is not None, "it is there"
-            return same(operation_in(known), asked)
-        self._set_about(made.id)
+            return same_request(operation_in(known), asked)
+        self._set_about(operation.id)
         self._changed()
-        return made
+        return operation
 
     async def get(self, who: Principal, name: str) -> Operation | None:
         """Return an operation of the namespace."""
         account = await self._accounts.account(OPERATION, name)
-        found = operation_in(account) if account is not None else None
-        return found if found is not None and found.asker.namespace == who.namespace else None
+        operation = operation_in(account) if account is not None else None
+        if operation is None or operation.asker.namespace != who.namespace:
+            return None
+        return operation
 
     async def all(self, who: Principal) -> list[Operation]:
         """List the operations of the namespace, the latest first."""
@@ -125,7 +128,7 @@ class Operations:
     async def stop(self, who: Principal, name: str) -> Operation | None:
         """Stop an operation: what is done stays done."""
         who.must(May.STEER)
-        while (found := await self.get(who, name)) is not None and found.status == RUNNING:
+        while (operation := await self.get(who, name)) is not None and operation.status == RUNNING:
             account = await self._accounts.account(OPERATION, name)
             if account is None:
                 return None
@@ -135,7 +138,7 @@ class Operations:
             if await noted(partial(self._accounts.keep, row)):
                 self._changed()
                 return ended
-        return found
+        return operation
 
     # Carrying out
 
@@ -237,10 +240,10 @@ class Operations:
             return "no step of it failed; say 'from' which one"
         mark = hashlib.sha256(request.encode()).hexdigest()[:24]
         name = chosen_id(who.namespace, f"rerun-{mark}")
-        made = ForkRequest(
+        fork = ForkRequest(
             id=request, execution=name, origin=execution, step=step, reason=operation.reason, rest=False
         )  # fmt: skip
-        return (await branch(self._desk.engine, who, made)).refused
+        return (await branch(self._desk.engine, who, fork)).refused
 
     async def _failed_step(self, execution: str) -> str:
         failures = (await self._desk.engine.view(execution)).state.failures

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from functools import cache
-from typing import Any
+from typing import Annotated, Any
 
 from litestar import Request
 from litestar.handlers import BaseRouteHandler
-from litestar.params import HeaderParameter, QueryParameter
+from litestar.params import HeaderParameter, PathParameter, QueryParameter
 
 from petra.playbook.problems import did_you_mean
 from petra.server.identity import CSRF_HEADER, Presented
@@ -15,6 +15,17 @@ from petra.server.problems import ProblemError
 
 LIMIT_MAX = 500
 WAIT_MAX_S = 60
+LARGEST = 2**53 - 1
+"""Whole numbers up to here are the same for every program that reads JSON, and fit every store."""
+Number = Annotated[int, QueryParameter(ge=-LARGEST, le=LARGEST)]
+MaybeNumber = Annotated[int | None, QueryParameter(ge=-LARGEST, le=LARGEST)]
+NumberInPath = Annotated[int, PathParameter(ge=-LARGEST, le=LARGEST)]
+_LIMITS = {"minimum": 1, "maximum": LIMIT_MAX}
+Limit = Annotated[int, QueryParameter(schema_extra=_LIMITS)]
+"""How many of a list are wanted: ``bounded`` says in our words where it is too many."""
+MaybeLimit = Annotated[int | None, QueryParameter(schema_extra=_LIMITS)]
+MANY = frozenset({"status", "label", "role", "of"})
+"""Parameters that may stand in an address more than once."""
 SHARED: dict[str, tuple[str, ...]] = {
     "here": ("namespace",),
     "which": (
@@ -36,30 +47,32 @@ _NOT_IN_ADDRESS = frozenset({"data", "request", "service", "who", "body", "socke
 
 
 def refuse_unknown(request: Request[Any, Any, Any]) -> None:
-    """Refuse parameters that a call does not have: a typo would change what it means in silence."""
-    given = request.query_params
-    if not given or request.route_handler.opt.get("any-parameter"):
+    """Refuse parameters that a call does not have, or has once: a typo would change what it means in silence."""
+    parameters = request.query_params
+    if not parameters or request.route_handler.opt.get("any-parameter"):
         return
-    names = known(request.route_handler)
-    for name in given:
+    names = parameters_of(request.route_handler)
+    for name in parameters:
         if name not in names:
             hint = did_you_mean(name, sorted(names)) if names else "this call has none"
             raise ProblemError("unknown-parameter", f"there is no parameter '{name[:100]}'; {hint}")
+        if name not in MANY and len(parameters.getall(name)) > 1:
+            raise ProblemError("bad-request", f"'{name}' is given more than once")
 
 
 @cache
-def known(handler: BaseRouteHandler) -> frozenset[str]:
+def parameters_of(handler: BaseRouteHandler) -> frozenset[str]:
     """Return the parameters that the address of a call may have."""
     fields = dict(handler.parsed_fn_signature.parameters)
     for name in fields.keys() & SHARED.keys():
         fields |= dict.fromkeys(SHARED[name], fields.pop(name))
-    found = set()
+    parameters = set()
     for name, field in fields.items():
         definition = field.kwarg_definition
         if name not in _NOT_IN_ADDRESS and not isinstance(definition, HeaderParameter):
             alias = definition.name if isinstance(definition, QueryParameter) else None
-            found.add(alias or name)
-    return frozenset(found)
+            parameters.add(alias or name)
+    return frozenset(parameters)
 
 
 def presented_by(request: Request[Any, Any, Any]) -> Presented:
@@ -73,7 +86,7 @@ def presented_by(request: Request[Any, Any, Any]) -> Presented:
     )
 
 
-def bounded(limit: int) -> int:
+def page_size(limit: int) -> int:
     """Return how many a page may have.
 
     Raises:

@@ -11,7 +11,12 @@ from typing import Any, Final
 
 import msgspec
 from litestar import Request, Response
-from litestar.exceptions import HTTPException, InternalServerException, ValidationException
+from litestar.exceptions import (
+    HTTPException,
+    InternalServerException,
+    MethodNotAllowedException,
+    ValidationException,
+)
 
 from petra.accounts import TooManyError
 from petra.accounts.audit import BusyError
@@ -87,7 +92,7 @@ class ProblemError(PetraError):
         self.errors = list(errors)
 
 
-def told(request: Request[Any, Any, Any], error: Exception) -> Response[dict[str, Any]]:
+def problem_response(request: Request[Any, Any, Any], error: Exception) -> Response[dict[str, Any]]:
     """Answer with a problem document, whatever was raised."""
     path = request.scope["path"]
     status, headers, body = problem(path, error)
@@ -101,18 +106,12 @@ def problem(path: str, error: Exception) -> tuple[int, dict[str, str], dict[str,
     """Return the status, the headers and the document that tell of an error."""
     refusal = _refusal(error)
     code = CODES[refusal.code]
-    body: dict[str, Any] = {
-        "type": f"urn:petra:problem:{refusal.code}",
-        "title": code.title,
-        "status": code.status,
-        "code": refusal.code,
-        "detail": refusal.detail,
-        "hint": code.hint,
-        "instance": path,
-    }
+    body = document(path, refusal.code, refusal.detail)
     if refusal.errors:
         body["errors"] = refusal.errors
     headers = {"Cache-Control": "no-store"}
+    if isinstance(error, MethodNotAllowedException):
+        headers["Allow"] = (error.headers or {}).get("allow", "")
     if isinstance(error, TooManyError):
         headers["Retry-After"] = str(int(error.wait_s) + 1)
     if code.status == 503:
@@ -120,6 +119,15 @@ def problem(path: str, error: Exception) -> tuple[int, dict[str, str], dict[str,
     if code.status == 401:
         headers["WWW-Authenticate"] = "Bearer"
     return code.status, headers, body
+
+
+def document(path: str, code: str, detail: str) -> dict[str, Any]:
+    """Return a problem document: what is wrong with a request, and the next move."""
+    known = CODES[code]
+    return {
+        "type": f"urn:petra:problem:{code}", "title": known.title, "status": known.status, "code": code,
+        "detail": detail, "hint": known.hint, "instance": path,
+    }  # fmt: skip
 
 
 _CODE_OF: Final[tuple[tuple[type[Exception], str], ...]] = (  # the first that fits
@@ -191,10 +199,10 @@ _BY_STATUS: Final = {
 
 
 def _places(error: ValidationException) -> list[dict[str, Any]]:
-    given = error.extra if isinstance(error.extra, list) else []
+    faults = error.extra if isinstance(error.extra, list) else []
     places = []
-    for one in given:
-        key = str(one.get("key", ""))
+    for fault in faults:
+        key = str(fault.get("key", ""))
         pointer = "/" + key.replace(".", "/") if key else ""
-        places.append({"pointer": pointer, "message": str(one.get("message", ""))})
+        places.append({"pointer": pointer, "message": str(fault.get("message", ""))})
     return places or [{"pointer": "", "message": str(error.detail)}]

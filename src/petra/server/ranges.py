@@ -16,8 +16,9 @@ from petra.errors import ObjectError
 from petra.kernel.state import State
 from petra.objects import Objects, is_reference
 from petra.objects.base import sum_in
-from petra.references import KEY, Reference, is_spliced, objects_of, part_of
+from petra.references import KEY, is_spliced, objects_of, part_of
 from petra.server.problems import ProblemError
+from petra.server.stored_objects import reference_to
 from petra.store.base import Store
 
 OBJECT_MAX: Final = 64 * 1024 * 1024
@@ -64,7 +65,7 @@ class RangeReader:
         objects = await self._of(reference)
         content = bytearray()
         try:
-            async for block in objects.blocks(_whole(objects, reference)):
+            async for block in objects.blocks(reference_to(objects, str(reference["key"]))):
                 content += block
                 if len(content) > OBJECT_MAX:
                     raise ProblemError(
@@ -82,15 +83,15 @@ class RangeReader:
     ) -> tuple[bytes, int]:
         """Return some bytes of an object, and how many it has."""
         objects = await self._of(reference)
-        found, seen = bytearray(), 0
+        content, seen = bytearray(), 0
         try:
-            async for block in objects.blocks(_whole(objects, reference)):
+            async for block in objects.blocks(reference_to(objects, str(reference["key"]))):
                 begin, end = max(0, offset - seen), max(0, offset + limit - seen)
-                found += block[begin:end]
+                content += block[begin:end]
                 seen += len(block)
         except ObjectError as error:
             raise ProblemError("not-found", str(error)) from None
-        return bytes(found), seen
+        return bytes(content), seen
 
     async def _of(self, reference: dict[str, Any]) -> Objects:
         key = str(reference["key"])
@@ -101,12 +102,7 @@ class RangeReader:
         return self._objects
 
 
-def _whole(objects: Objects, reference: dict[str, Any]) -> Reference:
-    key = str(reference["key"])
-    return Reference(store=objects.name, key=key, checksum=sum_in(key), size=0)
-
-
-async def ranged(
+async def range_of(
     reader: RangeReader, ref: str, pointer: str, offset: int, limit: int
 ) -> dict[str, Any]:
     """Return part of a value.
@@ -116,16 +112,16 @@ async def ranged(
     """
     value = reader.named(ref)
     for part in _parts(pointer):
-        value = _inside(await _opened(reader, value, part), part, pointer)
+        value = _inside(await _resolved(reader, value, part), part, pointer)
     if is_reference(value) and is_spliced(value):
         return await _of_pieces(reader, value, offset, limit)
     if is_reference(value) and str(value["key"]).endswith(".bin") and not value.get("path"):
         raw, total = await reader.bytes_of(value, offset, limit)
         return _range("bytes", total, offset, len(raw), base64.b64encode(raw).decode())
-    return _part(await _opened(reader, value), offset, limit)
+    return _part(await _resolved(reader, value), offset, limit)
 
 
-async def _opened(reader: RangeReader, value: Any, part: str | None = None) -> Any:
+async def _resolved(reader: RangeReader, value: Any, part: str | None = None) -> Any:
     """Return what a value is, where it stands for another one; of a list in pieces, only the piece that has an item."""
     while is_reference(value):
         if is_spliced(value):
@@ -133,13 +129,13 @@ async def _opened(reader: RangeReader, value: Any, part: str | None = None) -> A
                 value = _in_piece(value, int(part))
                 continue
             items: list[Any] = []
-            for one in objects_of(value):
-                items += await reader.get(one)
+            for piece in objects_of(value):
+                items += await reader.get(piece)
             return [*items, *value["tail"]]
         path = value.get("path", [])
         value = await reader.get(value)
         for name in path:
-            value = _inside(await _opened(reader, value), str(name), "its path")
+            value = _inside(await _resolved(reader, value), str(name), "its path")
     return value
 
 
@@ -171,15 +167,15 @@ async def _of_pieces(
     reader: RangeReader, value: dict[str, Any], offset: int, limit: int
 ) -> dict[str, Any]:
     """Return some items of a list in pieces, reading only those pieces that have some of them."""
-    found: list[Any] = []
+    wanted: list[Any] = []
     begin = 0
     for (count, _, _), piece in zip(value["pieces"], objects_of(value), strict=True):
         if begin + count > offset and begin < offset + limit:
             items = await reader.get(piece)
-            found += items[max(0, offset - begin) : offset + limit - begin]
+            wanted += items[max(0, offset - begin) : offset + limit - begin]
         begin += count
-    found += value["tail"][max(0, offset - begin) : max(0, offset + limit - begin)]
-    shown = _shown(found)
+    wanted += value["tail"][max(0, offset - begin) : max(0, offset + limit - begin)]
+    shown = _shown(wanted)
     return _range("list", begin + len(value["tail"]), offset, len(shown), shown)
 
 
@@ -205,7 +201,7 @@ def _range(kind: str, total: int, offset: int, count: int, content: Any) -> dict
 
 def _shown(values: list[Any]) -> list[dict[str, Any]]:
     """Return items, the large ones as previews; at least one, and no more than an answer holds."""
-    found: list[dict[str, Any]] = []
+    items: list[dict[str, Any]] = []
     room = ANSWER_MAX
     for value in values:
         raw = msgspec.json.encode(value)
@@ -216,7 +212,7 @@ def _shown(values: list[Any]) -> list[dict[str, Any]]:
             item = {"preview": text, "kind": _WORDS.get(type(value), "number"), "total": size}
             raw = raw[:PREVIEW]
         room -= len(raw)
-        if room < 0 and found:
+        if room < 0 and items:
             break
-        found.append(item)
-    return found
+        items.append(item)
+    return items

@@ -47,21 +47,21 @@ class Reach:
         return f"{self.scheme}://{host}:{port}"
 
 
-def networks(given: Iterable[str]) -> tuple[Network, ...]:
+def networks(texts: Iterable[str]) -> tuple[Network, ...]:
     """Read the addresses of proxies, single ones or networks.
 
     Raises:
         UsageError: one is none.
     """
-    found: list[Network] = []
-    for one in (part.strip() for text in given for part in text.split(",")):
+    trusted: list[Network] = []
+    for name in (part.strip() for text in texts for part in text.split(",")):
         try:
-            found.append(ip_network(one))
+            trusted.append(ip_network(name))
         except ValueError as error:
             raise UsageError(
-                f"--behind-proxy {one[:60]}: {error}; write an address, or a network such as 10.0.0.0/8"
+                f"--behind-proxy {name[:60]}: {error}; write an address, or a network such as 10.0.0.0/8"
             ) from None
-    return tuple(found)
+    return tuple(trusted)
 
 
 def refuse(reach: Reach, *, has_users: bool) -> None:
@@ -124,10 +124,10 @@ def _split(host: str) -> tuple[str, str | None]:
 def is_trusted(address: str, proxies: Iterable[Network]) -> bool:
     """Tell whether an address is one of the proxies."""
     try:
-        found = ip_address(address)
+        ip = ip_address(address)
     except ValueError:
         return False
-    return any(found in one for one in proxies)
+    return any(ip in one for one in proxies)
 
 
 def is_here(address: str) -> bool:
@@ -143,9 +143,9 @@ def origin_of(peer: str, forwarded: str, proxies: Collection[Network]) -> str:
 
     What stands before that one, its sender may have made up.
     """
-    for one in reversed([part.strip() for part in forwarded.split(",") if part.strip()]):
+    for hop in reversed([part.strip() for part in forwarded.split(",") if part.strip()]):
         try:
-            peer = str(ip_address(one.strip("[]")))
+            peer = str(ip_address(hop.strip("[]")))
         except ValueError:
             return peer
         if not is_trusted(peer, proxies):

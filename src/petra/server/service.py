@@ -5,7 +5,9 @@ from __future__ import annotations
 import asyncio
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
+from litestar import Request
 from litestar.di import NamedDependency
 
 from petra.accounts import Audit, Register
@@ -19,11 +21,12 @@ from petra.desk.stories import Stories
 from petra.engine import Engine
 from petra.server.http_meters import HttpMeters
 from petra.server.identity import Identity
-from petra.server.line import Line
 from petra.server.long_work import LongWork
 from petra.server.operations import Operations
 from petra.server.shared_counts import SharedCounts
 from petra.server.texts import Texts
+from petra.server.worker_socket import WorkerSocket
+from petra.telemetry.requests import RequestSpans
 
 API: str = "/api/v1"
 
@@ -38,7 +41,7 @@ class Service:
     home: Path
     version: str
     prefix: str = ""
-    lines: dict[Line, Principal] = field(default_factory=dict)
+    workers: dict[WorkerSocket, Principal] = field(default_factory=dict)
     """The workers elsewhere that are connected, and who they are."""
     long_work: LongWork = field(default_factory=LongWork)
     closing: asyncio.Event = field(default_factory=asyncio.Event)
@@ -51,8 +54,8 @@ class Service:
     audit: Audit = field(init=False)
     operations: Operations = field(init=False)
     http: HttpMeters = field(default_factory=HttpMeters)
-    traces: bool = False
-    """Whether executions go on in the traces of who starts them."""
+    traces: RequestSpans | None = None
+    """What makes spans of requests, where traces are wanted; executions go on in those of who starts them."""
     readers: int = 0
     """How many streams are being read."""
     safe: Safe | None = None
@@ -84,8 +87,8 @@ class Service:
 
     def held_by(self, who: Principal) -> set[str]:
         """Return the executions that workers of a name have runs of."""
-        lines = [line for line, his in self.lines.items() if his == who]
-        return {one for line in lines for one in self.engine.custody.executions_at(line)}
+        own = [worker for worker, his in self.workers.items() if his == who]
+        return {one for worker in own for one in self.engine.custody.executions_at(worker)}
 
     @property
     def base(self) -> str:
@@ -93,6 +96,7 @@ class Service:
         return f"{self.prefix}{API}"
 
 
+AnyHttpRequest = Request[Any, Any, Any]
 TheService = NamedDependency[Service]
 Who = NamedDependency[Principal]
 Here = NamedDependency[Principal]

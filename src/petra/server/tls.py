@@ -41,8 +41,8 @@ class Certificate:
         self.context.sni_callback = self._renew
 
     def _look(self) -> _Stamp:
-        found = [file.stat() for file in self._files]
-        return tuple((one.st_mtime_ns, one.st_size, one.st_ino) for one in found)
+        stats = [file.stat() for file in self._files]
+        return tuple((one.st_mtime_ns, one.st_size, one.st_ino) for one in stats)
 
     def _read(self) -> ssl.SSLContext:
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)

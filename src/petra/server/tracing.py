@@ -14,6 +14,7 @@ from petra.engine.news import Appended, Ended, Topic
 from petra.kernel import Record
 from petra.store.errors import StoreError
 from petra.telemetry import traces
+from petra.telemetry.requests import RequestSpans
 
 if TYPE_CHECKING:
     from petra.telemetry.spans import ExecutionSpans
@@ -22,15 +23,15 @@ _log = logging.getLogger(__name__)
 
 
 @asynccontextmanager
-async def traced(engine: Engine) -> AsyncIterator[bool]:
-    """Send spans of what an engine does meanwhile; give whether that is wanted.
+async def traced(engine: Engine) -> AsyncIterator[RequestSpans | None]:
+    """Send spans of what an engine does meanwhile; give what makes those of requests, where that is wanted.
 
     Raises:
         UsageError: it is, and cannot be done.
     """
     sends = traces("petra")
     if sends is None:
-        yield False
+        yield None
         return
     from petra.telemetry.spans import ExecutionSpans  # noqa: PLC0415 - only where it is wanted
 
@@ -39,7 +40,7 @@ async def traced(engine: Engine) -> AsyncIterator[bool]:
 
     following = asyncio.create_task(_follow(engine, ExecutionSpans(sends, log)))
     try:
-        yield True
+        yield RequestSpans(sends)
     finally:
         following.cancel()
         await asyncio.wait([following])

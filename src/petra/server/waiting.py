@@ -8,7 +8,7 @@ from petra.desk import Principal
 from petra.server.service import Service
 
 
-async def waited(
+async def wait_for_rest(
     service: Service, who: Principal, execution: str, seconds: float, seen: str = ""
 ) -> None:
     """Wait until an execution ends or rests, for so long; of one that was ``seen``, until it has moved on, too."""

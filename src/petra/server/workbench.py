@@ -59,23 +59,23 @@ class Tests(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 # Checking
 
 
-def checked(text: str) -> dict[str, Any]:
+def check_text(text: str) -> dict[str, Any]:
     """Return the problems of a playbook, its outline and graph, and whether it is sound."""
     reading = read(text, NAME)
     problems = list(reading.problems)
-    found: dict[str, Any] = {"ok": reading.ok, "soundness": None, "graph": None, "outline": []}
-    found |= {"workload": {}, "input_schema": None}
+    verdict: dict[str, Any] = {"ok": reading.ok, "soundness": None, "graph": None, "outline": []}
+    verdict |= {"workload": {}, "input_schema": None}
     if reading.playbook is not None:
-        found |= taken_in(reading.playbook)
-        found["graph"] = steps_graph(reading)
-        found["outline"] = [
+        verdict |= input_of(reading.playbook)
+        verdict["graph"] = steps_graph(reading)
+        verdict["outline"] = [
             {"step": step.step, "line": reading.at("workflow", n).line}
             for n, step in enumerate(reading.playbook.workflow)
         ]
     if reading.ok:
         proof = prove(reading)
         problems += proof.problems
-        found["soundness"] = {
+        verdict["soundness"] = {
             "verdict": proof.verdict,
             "states": proof.states,
             "gated": proof.gated,
@@ -84,10 +84,10 @@ def checked(text: str) -> dict[str, Any]:
             "frames": way_of(reading, proof.counterexample) if proof.counterexample else None,
             "notes": [proof.note] if proof.note else [],
         }
-    return {**found, "problems": placed(text, problems)}
+    return {**verdict, "problems": placed_problems(text, problems)}
 
 
-def taken_in(playbook: Playbook) -> dict[str, Any]:
+def input_of(playbook: Playbook) -> dict[str, Any]:
     """Return what a playbook is started with: its defaults, and what it demands."""
     return {
         "workload": playbook.workload,
@@ -95,7 +95,7 @@ def taken_in(playbook: Playbook) -> dict[str, Any]:
     }
 
 
-def placed(text: str, problems: Sequence[Problem]) -> list[dict[str, Any]]:
+def placed_problems(text: str, problems: Sequence[Problem]) -> list[dict[str, Any]]:
     """Return problems with where they end, and what would mend them."""
     outline, starts = text_of(text), line_starts(text)
     return [_problem(outline, starts, one) for one in problems]
@@ -120,52 +120,52 @@ def _place(prefix: str, text: str, starts: Sequence[int], offset: int) -> dict[s
     return {f"{prefix}line": line, f"{prefix}column": offset - starts[line - 1] + 1}
 
 
-def completed(given: Bench) -> dict[str, Any]:
+def complete_at(place: Bench) -> dict[str, Any]:
     """Return what may stand at a place of a text."""
-    starts = line_starts(given.text)
-    found = complete(given.text, _offset(given, starts))
+    starts = line_starts(place.text)
+    words = complete(place.text, _offset(place, starts))
     items = [
         {
             "label": one.label, "kind": one.kind, "about": one.about, "insert": one.insert,
-            **_place("", given.text, starts, one.start), **_place("end_", given.text, starts, one.end),
+            **_place("", place.text, starts, one.start), **_place("end_", place.text, starts, one.end),
         }
-        for one in found[:CASES_MAX]
+        for one in words[:CASES_MAX]
     ]  # fmt: skip
     return {"items": items, "next": None}
 
 
-def hovered(given: Bench) -> dict[str, Any]:
+def hover_at(place: Bench) -> dict[str, Any]:
     """Say what stands at a place of a text."""
-    starts = line_starts(given.text)
-    found = hover(text_of(given.text), _offset(given, starts))
-    if found is None:
+    starts = line_starts(place.text)
+    hint = hover(text_of(place.text), _offset(place, starts))
+    if hint is None:
         return {"words": None}
     return {
-        "words": found.words, **_place("", given.text, starts, found.start),
-        **_place("end_", given.text, starts, found.end),
+        "words": hint.words, **_place("", place.text, starts, hint.start),
+        **_place("end_", place.text, starts, hint.end),
     }  # fmt: skip
 
 
-def _offset(given: Bench, starts: Sequence[int]) -> int:
-    line = min(max(given.line, 1), len(starts))
-    return min(starts[line - 1] + max(given.column, 1) - 1, len(given.text))
+def _offset(place: Bench, starts: Sequence[int]) -> int:
+    line = min(max(place.line, 1), len(starts))
+    return min(starts[line - 1] + max(place.column, 1) - 1, len(place.text))
 
 
 # Testing
 
 
-def tested(given: Tests) -> dict[str, Any]:
+def run_suite(tests: Tests) -> dict[str, Any]:
     """Run the cases of a test file; what it names must have come along."""
     with tempfile.TemporaryDirectory(prefix="petra-tests-") as folder:
         home = Path(folder)
-        for name, text in given.files.items():
+        for name, text in tests.files.items():
             (home / name).write_text(text, encoding="utf-8")
         path = home / "tests.test.yaml"
-        path.write_text(given.text, encoding="utf-8")
+        path.write_text(tests.text, encoding="utf-8")
         try:
             suite = load_suite(path, confined=True)
         except TestError as error:
-            problems = placed(given.text, suite_problems(path, given.text))
+            problems = placed_problems(tests.text, suite_problems(path, tests.text))
             said = str(error).replace(f"{folder}/", "")
             return {
                 "ok": False,
@@ -175,7 +175,7 @@ def tested(given: Tests) -> dict[str, Any]:
                 "coverage": None,
             }
         taken: Counter[tuple[str, int]] = Counter()
-        cases = [_case(case, taken, frames=given.frames) for case in suite.cases[:CASES_MAX]]
+        cases = [_case(case, taken, frames=tests.frames) for case in suite.cases[:CASES_MAX]]
         results = Counter(case["result"] for case in cases)
         return {
             "ok": results.total() == results["passed"], "message": "", "problems": [], "cases": cases,
@@ -186,18 +186,18 @@ def tested(given: Tests) -> dict[str, Any]:
 
 def _case(case: Case, taken: Counter[tuple[str, int]], *, frames: bool) -> dict[str, Any]:
     try:
-        found = run_case(case)
+        outcome = run_case(case)
     except PetraError as error:
         return {"name": case.name, "line": case.line, "result": "error", "message": str(error)}
     except Exception as error:  # noqa: BLE001 - a bug of ours is the verdict on the case
         return {"name": case.name, "line": case.line, "result": "error", "message": bug(error)}
     shown = {
-        "name": case.name, "line": case.line, "result": found.result, "message": found.message,
+        "name": case.name, "line": case.line, "result": outcome.result, "message": outcome.message,
         "arcs": [], "frames": None, "elapsed_s": None, "status": None,
     }  # fmt: skip
-    if found.simulation is None:
+    if outcome.simulation is None:
         return shown
-    log = found.simulation.root.log
+    log = outcome.simulation.root.log
     own = {
         (record.event.step, number)
         for record in log
@@ -208,13 +208,13 @@ def _case(case: Case, taken: Counter[tuple[str, int]], *, frames: bool) -> dict[
     return {
         **shown,
         "arcs": [{"from": step, "index": number} for step, number in sorted(own)],
-        "elapsed_s": found.simulation.elapsed_s,
-        "status": found.simulation.status()[0],
-        "frames": told(log) if frames else None,
+        "elapsed_s": outcome.simulation.elapsed_s,
+        "status": outcome.simulation.status()[0],
+        "frames": log_frames(log) if frames else None,
     }
 
 
-def told(log: Sequence[Record]) -> Frames:
+def log_frames(log: Sequence[Record]) -> Frames:
     """Return a log that is at hand as frames."""
     story = Story()
     for record in log:

@@ -6,8 +6,8 @@ from collections.abc import Collection, Iterable
 
 import msgspec
 
-from petra.store.permits import LINES_MAX, SHOWN
-from petra.store.rows import LineCount, LineMoved, LineName, LineRow, PermitRow
+from petra.store.permits import AHEAD_MAX, LINES_MAX, SHOWN
+from petra.store.rows import AheadRow, LineCount, LineMoved, LineName, LineRow, PermitRow
 
 _IN_USE = ("held", "leaving")
 
@@ -63,6 +63,20 @@ class MemoryPermits:
             row.state == "waiting" and row.line == permit.line and (row.rank, row.id) < place
             for row in self._rows.values()
         )
+
+    async def places(
+        self, executions: Collection[str], namespace: str, *, most: int = AHEAD_MAX
+    ) -> list[AheadRow]:
+        """Return how many wait in front of some executions."""
+        first: dict[str, PermitRow] = {}
+        for row in sorted(self._rows.values(), key=lambda row: (row.step != "", row.rank, row.id)):
+            known = row.execution in executions and row.namespace == namespace
+            if known and row.state == "waiting":
+                first.setdefault(row.execution, row)
+        return [
+            AheadRow(execution=one, line=first[one].line, ahead=min(most, await self.ahead(first[one])))
+            for one in sorted(first)
+        ]  # fmt: skip
 
     async def totals(self) -> list[LineCount]:
         """Return how full all limits are, over all keys."""

@@ -11,12 +11,14 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from typing import Any, Protocol
 
-from petra.store.rows import LineCount, LineName, LineRow, PermitRow
+from petra.store.rows import AheadRow, LineCount, LineName, LineRow, PermitRow
 
 SHOWN = 100
 """So many of those who hold and of those who wait are read, unless told."""
 LINES_MAX = 1_000
 """So many lines are listed."""
+AHEAD_MAX = 1_000
+"""So many who stand in front are counted for a list."""
 COLUMNS = (
     "id", "execution", "limit", "rank", "asked", "key", "units", "most", "on_limit", "state", "parent", "step",
     "namespace",
@@ -37,6 +39,14 @@ class Permits(Protocol):
 
     async def ahead(self, permit: PermitRow) -> int:
         """Count those who wait in front of one."""
+
+    async def places(
+        self, executions: Collection[str], namespace: str, *, most: int = AHEAD_MAX
+    ) -> list[AheadRow]:
+        """Return how many wait in front of some executions, by id, ``most`` at most; of those that wait for nothing, none.
+
+        One that waits in several lines stands in that of the whole execution, else in that of the step that is next.
+        """
 
     async def lines(self, namespace: str, limit: str | None = None) -> list[LineCount]:
         """Return how full the lines of a namespace are, those in which most wait first; of all limits, or of one."""

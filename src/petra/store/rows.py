@@ -250,6 +250,14 @@ class LineCount(Row, frozen=True):
     waiting: int
 
 
+class AheadRow(Row, frozen=True):
+    """How many stand in front of an execution in a line; counted up to a most."""
+
+    execution: str
+    line: LineName
+    ahead: int
+
+
 class ArrivalRow(Row, frozen=True):
     """An event that arrived at a trigger: ``waiting``, ``started``, ``passed`` by its condition, or ``dead`` (S24).
 

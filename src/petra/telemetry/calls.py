@@ -8,7 +8,7 @@ from typing import Any
 
 from petra.clock import Clock
 from petra.telemetry.spans import TakesSpans
-from petra.trace_context import CALL, RUN, SpanId
+from petra.trace_context import CALL, RUN, Side, SpanId
 
 
 class TracedTools:
@@ -49,5 +49,5 @@ class TracedTools:
                 attributes["error.type"] = error.kind
             self._sends.ended(
                 f"tool {kind}", call, run.span, (began, self._clock.now()), attributes,
-                failed=outcome is None or error is not None, calls=True,
+                failed=outcome is None or error is not None, side=Side.CLIENT,
             )  # fmt: skip

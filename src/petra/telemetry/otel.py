@@ -15,10 +15,15 @@ from opentelemetry.sdk.trace.export import BatchSpanProcessor, SpanExporter
 from opentelemetry.sdk.util.instrumentation import InstrumentationScope
 from opentelemetry.trace import SpanContext, SpanKind, Status, StatusCode, TraceFlags
 
-from petra.trace_context import SpanId
+from petra.trace_context import Side, SpanId
 
 Attributes = Mapping[str, str | int]
 _NANO = 1_000_000_000
+_KINDS = {
+    Side.INTERNAL: SpanKind.INTERNAL,
+    Side.CLIENT: SpanKind.CLIENT,
+    Side.SERVER: SpanKind.SERVER,
+}
 
 
 def exporter() -> SpanExporter:
@@ -43,15 +48,15 @@ class Traces:
         attributes: Attributes,
         *,
         failed: bool = False,
-        calls: bool = False,
+        side: Side = Side.INTERNAL,
     ) -> None:
-        """Send a span that is over; ``calls`` says that it is a call of something else."""
+        """Send a span that is over."""
         began, ended = (int(at * _NANO) for at in times)
         self._processor.on_end(
             ReadableSpan(
                 name=name, context=_context(span), parent=_context(above) if above is not None else None,
                 resource=self._resource, attributes=dict(attributes), start_time=began, end_time=max(began, ended),
-                kind=SpanKind.CLIENT if calls else SpanKind.INTERNAL, instrumentation_scope=self._scope,
+                kind=_KINDS[side], instrumentation_scope=self._scope,
                 status=Status(StatusCode.ERROR) if failed else Status(StatusCode.UNSET),
             )
         )  # fmt: skip

@@ -13,7 +13,7 @@ from petra.kernel import Record
 from petra.kernel import events as e
 from petra.own_labels import TRACE
 from petra.telemetry.otel import Attributes
-from petra.trace_context import SpanId, of_execution, of_run, read_header
+from petra.trace_context import Side, SpanId, of_execution, of_run, read_header
 
 KNOWN_MAX: Final = 10_000
 """So many executions are known by heart; what is older is read from the log."""
@@ -25,7 +25,7 @@ class TakesSpans(Protocol):
 
     def ended(  # noqa: PLR0913 - what a span is made of
         self, name: str, span: SpanId, above: SpanId | None, times: tuple[float, float], attributes: Attributes,
-        *, failed: bool = False, calls: bool = False,
+        *, failed: bool = False, side: Side = Side.INTERNAL,
     ) -> None:  # fmt: skip
         """Take one."""
 

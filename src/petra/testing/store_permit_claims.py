@@ -56,6 +56,27 @@ async def a_line_goes_by_rank_then_by_id(store: Store) -> None:
 
 
 @claim
+async def some_executions_are_told_how_many_stand_in_front_of_each(store: Store) -> None:
+    await applied(store, make_start("a", permits=(_permit("a1"), _permit("a2", state="held"))))
+    more = (_permit("b1", execution="b", step="s"), _permit("b2", execution="b", rank=9.0))
+    await applied(store, make_start("b", permits=more))
+    other = (
+        _permit("c1", execution="c", key="x", step="t"),
+        _permit("c2", execution="c", step="s", rank=1.0),
+    )
+    await applied(store, make_start("c", permits=other))
+    hidden = _permit("d1", execution="d", namespace="other")
+    await applied(store, make_start("d", permits=(hidden,)))
+    found = await store.permits.places(["d", "c", "b", "a", "nobody"], "default")
+    assert [(one.execution, one.line.key, one.ahead) for one in found] == [
+        ("a", "k", 1), ("b", "k", 3), ("c", "k", 0),
+    ]  # fmt: skip
+    assert [one.ahead for one in await store.permits.places(["b"], "default", most=2)] == [2]
+    assert await store.permits.places([], "default") == []
+    assert [one.line.namespace for one in await store.permits.places(["d"], "other")] == ["other"]
+
+
+@claim
 async def permits_are_given_and_given_back(store: Store) -> None:
     made = tuple(_permit(name, units=n) for n, name in enumerate("abc", 1))
     await applied(store, make_start("a", permits=made))

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 FILES_MAX: Final = 100_000
 DEEP: Final = "**/"
+SAID_MAX: Final = 400
+"""So many characters of what a bucket says is wrong are shown."""
 
 
 class SeenFile(NamedTuple):
@@ -61,7 +63,12 @@ async def seen_files(watched: WatchedFiles) -> list[SeenFile]:
 def in_folder(folder: Path, pattern: str) -> list[SeenFile]:
     """Return the files of a folder that fit, by path."""
     deep = pattern.startswith(DEEP) or "/" in pattern
-    return _bounded(one for one in _walk(str(folder), "", deep=deep) if fits(one.path, pattern))
+    found: list[SeenFile] = []
+    for one in _walk(str(folder), "", deep=deep):
+        if fits(one.path, pattern):
+            found.append(one)
+            _bound(found)
+    return sorted(found)
 
 
 def _walk(folder: str, before: str, *, deep: bool) -> Iterator[SeenFile]:
@@ -104,30 +111,36 @@ def open_bucket(address: str) -> ObjectStore:
 
 
 async def in_bucket(bucket: ObjectStore, pattern: str) -> list[SeenFile]:
-    """Return the objects of a bucket that fit, by path."""
+    """Return the objects of a bucket that fit, by path; of one with too many of them no more is read than shows that."""
     found: list[SeenFile] = []
     try:
         async for page in bucket.list():
             found += [
-                SeenFile(one["path"], one["size"], one["last_modified"].timestamp()) for one in page
+                SeenFile(one["path"], one["size"], one["last_modified"].timestamp())
+                for one in page
+                if not _is_hidden(one["path"]) and fits(one["path"], pattern)
             ]
+            _bound(found)
+    except UsageError:
+        raise
     except Exception as error:  # noqa: BLE001 - as above
-        raise UsageError(f"the bucket cannot be read: {error}") from None
-    shown = [one for one in found if not _is_hidden(one.path)]
-    return _bounded(one for one in shown if fits(one.path, pattern))
+        raise UsageError(f"the bucket cannot be read: {_in_a_line(error)}") from None
+    return sorted(found)
 
 
 def _is_hidden(path: str) -> bool:
     return any(part.startswith(".") for part in path.split("/"))
 
 
-def _bounded(files: Iterator[SeenFile]) -> list[SeenFile]:
-    found: list[SeenFile] = []
-    for one in files:
-        if len(found) >= FILES_MAX:
-            raise UsageError(f"more than {FILES_MAX:,} files; move those away that are done")
-        found.append(one)
-    return sorted(found)
+def _bound(found: Sequence[SeenFile]) -> None:
+    if len(found) > FILES_MAX:
+        raise UsageError(f"more than {FILES_MAX:,} files; move those away that are done")
+
+
+def _in_a_line(error: Exception) -> str:
+    """Say what a bucket said, without what its library adds for its own authors."""
+    said = str(error).partition("Debug source:")[0]
+    return " ".join(said.split())[:SAID_MAX]
 
 
 def file_event(folder: str, one: SeenFile) -> dict[str, Any]:

@@ -273,7 +273,7 @@ class Unpacker:
     def __init__(self) -> None:
         self._buffer = bytearray()
 
-    def feed(self, piece: bytes) -> list[AnyFrame]:
+    def feed(self, piece: bytes | memoryview) -> list[AnyFrame]:
         """Take a piece; return the frames that are complete now.
 
         Raises:

@@ -44,6 +44,8 @@ class Stream:
         self._queue: SimpleQueue[bytes | None] = SimpleQueue()
         self._thread = threading.Thread(target=self._write, name="petra-send", daemon=True)
         self._thread.start()
+        # Made once: to make a piece of this size for each reading costs more than to read what most of them have.
+        self._room = memoryview(bytearray(_PIECE))
         self._unpacker = Unpacker()
         self._arrived: list[AnyFrame] = []
         self._lost = ""
@@ -135,9 +137,9 @@ class Stream:
 
     def _readable(self) -> None:
         try:
-            piece = self._socket.recv(_PIECE)
-            if piece:
-                self._arrived += self._unpacker.feed(piece)
+            size = self._socket.recv_into(self._room)
+            if size:
+                self._arrived += self._unpacker.feed(self._room[:size])
             else:
                 self._lost = "the other end has closed the connection"
         except BlockingIOError:

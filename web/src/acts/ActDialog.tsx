@@ -1,8 +1,8 @@
 import { useQuery } from '@tanstack/react-query';
-import { useEffect, useState } from 'react';
+import { useState } from 'react';
 import { basePath, type Call, carryOut, onceKey } from '../api/client';
 import { problemOf } from '../api/problems';
-import { Button, Choice, Dialog, ErrorBox, Skeleton, TextArea, TextField, toast } from '../kit';
+import { Button, Choice, Dialog, ErrorBox, Skeleton, TextArea, TextField, toast, useRested } from '../kit';
 import { CopyAs } from './CopyAs';
 import { type Act, type Doer, type Field, type Form, mistakes, startForm } from './registry';
 import { type Preview, trial } from './trying';
@@ -100,19 +100,6 @@ function save(call: Call, name: string): void {
   link.href = `${basePath()}${call.path}`;
   link.download = name;
   link.click();
-}
-
-const REST_MS = 300;
-
-function useRested<T>(value: T): T {
-  const [rested, setRested] = useState(value);
-  const written = JSON.stringify(value);
-  // biome-ignore lint/correctness/useExhaustiveDependencies: the same words are the same value
-  useEffect(() => {
-    const timer = setTimeout(() => setRested(value), REST_MS);
-    return () => clearTimeout(timer);
-  }, [written]);
-  return rested;
 }
 
 interface PreviewedProps<V extends Doer> {

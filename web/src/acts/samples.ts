@@ -6,8 +6,9 @@ import type { TriggerItem } from '../api/triggers';
 import { BULK_ACTS } from './bulk';
 import { completing, ITEM_ACTS, saving } from './items';
 import { NOTIFICATION_ACTS } from './notifications';
+import { APPLY } from './playbooks';
 import { ACTS, type Act, type ActView, type Doer, type Form } from './registry';
-import { SCHEDULE_ACTS } from './schedules';
+import { SAVE_SCHEDULE, SCHEDULE_ACTS } from './schedules';
 import { START } from './starting/start';
 import { TRIGGER_ACTS } from './triggers';
 
@@ -32,6 +33,7 @@ export const ITEM: WorkItem = {
 export const SCHEDULE: Schedule = {
   name: 'a b',
   playbook: 'load',
+  version: null,
   cron: '30 2 * * *',
   every_s: null,
   at: null,
@@ -42,10 +44,13 @@ export const SCHEDULE: Schedule = {
   jitter_s: 0,
   workload: {},
   paused: false,
+  document: {},
+  digest: 'd',
   next: [],
   due: null,
   running: [],
   queued: [],
+  filling: null,
   started: 0,
   passed: {},
   trouble: null,
@@ -133,6 +138,8 @@ function samples<V extends Doer>(group: string, acts: readonly Act<V>[], view: V
 
 const DATES = { from: '2026-01-01', to: '2026-01-02' };
 const ITEM_VIEW = { ...VIEW, item: { ...ITEM, execution: VIEW.id }, me: 'ada' };
+const DRAFT = { name: 'nightly', text: 'kind: Schedule\n', changed: true, may: [...VIEW.may, 'apply'] };
+const TEXT = { ...VIEW, path: 'a/b', text: 'kind: Playbook', unfit: null, may: ['apply'] };
 const SOME = { ids: ['e1', 'e2'] };
 const MATCHING = {
   filter: {
@@ -160,11 +167,15 @@ export const EVERY: readonly Sample[] = [
     ITEM_VIEW,
   ),
   ...samples('schedule', SCHEDULE_ACTS, { ...VIEW, schedule: SCHEDULE }, DATES),
+  ...samples('a new schedule', [SAVE_SCHEDULE], { ...VIEW, ...DRAFT, replaces: null }),
+  ...samples('a changed schedule', [SAVE_SCHEDULE], { ...VIEW, ...DRAFT, replaces: 'd1' }),
   ...samples('bulk', BULK_ACTS, { ...VIEW, which: SOME }),
   ...samples('bulk, by filter', BULK_ACTS, { ...VIEW, which: MATCHING }),
   ...samples('notification', NOTIFICATION_ACTS, { ...VIEW, notification: NOTIFICATION }),
   ...samples('trigger', TRIGGER_ACTS, { ...VIEW, trigger: TRIGGER, letters: [] }),
   ...samples('trigger, one letter', TRIGGER_ACTS, { ...VIEW, trigger: TRIGGER, letters: ['dl_1'] }),
+  ...samples('apply', [APPLY], { ...TEXT, replaces: '"d1"' }),
+  ...samples('apply what is new', [APPLY], { ...TEXT, replaces: null }),
   ...samples('start', [START], { ...VIEW, path: 'a/b', workload: { a: 1 }, labels: { env: 'prod' } }),
   ...samples('start a text', [START], {
     ...VIEW,

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { Schedule } from '../api/schedules';
 import { hindrance, startForm } from './registry';
 import { SCHEDULE } from './samples';
-import { SCHEDULE_ACTS, type ScheduleView } from './schedules';
+import { SAVE_SCHEDULE, SCHEDULE_ACTS, type ScheduleDraftView, type ScheduleView } from './schedules';
 
 function view(change: Partial<Schedule> = {}, more: Partial<ScheduleView> = {}): ScheduleView {
   return { schedule: { ...SCHEDULE, ...change }, may: ['start', 'steer'], offline: false, ...more };
@@ -28,4 +28,29 @@ it('is paused once, and resumed once', () => {
 it('a schedule of one time has no past to fill in, and who only sees does nothing', () => {
   expect(allowed(view({ at: '2026-01-01T00:00:00Z', cron: null }))).toEqual(['run', 'pause']);
   expect(allowed(view({}, { may: ['see'] }))).toEqual([]);
+});
+
+const DRAFT: ScheduleDraftView = {
+  name: 'a b',
+  text: 'kind: Schedule\n',
+  changed: true,
+  replaces: 'd1',
+  may: ['apply'],
+  offline: false,
+};
+
+it('a changed schedule takes the place of the text that was seen, a new one of none', () => {
+  expect(SAVE_SCHEDULE.call(DRAFT, {})).toEqual({
+    method: 'PUT',
+    path: '/api/v1/schedules/a%20b',
+    body: { text: 'kind: Schedule\n' },
+    headers: { 'If-Match': '"d1"' },
+  });
+  expect(SAVE_SCHEDULE.call({ ...DRAFT, replaces: null }, {}).headers).toEqual({ 'If-None-Match': '*' });
+});
+
+it('what is unchanged is not saved, nor by who may not apply', () => {
+  expect(hindrance(SAVE_SCHEDULE, DRAFT)).toBeNull();
+  expect(hindrance(SAVE_SCHEDULE, { ...DRAFT, changed: false })).toBe('nothing has changed');
+  expect(hindrance(SAVE_SCHEDULE, { ...DRAFT, may: ['see', 'steer'] })).toContain("'apply'");
 });

@@ -1,6 +1,6 @@
 /** Everything that can be done to a schedule. */
-import { CalendarClock, CirclePause, CirclePlay, History, type LucideIcon } from 'lucide-react';
-import { API, type Call } from '../api/client';
+import { CalendarClock, CirclePause, CirclePlay, History, type LucideIcon, Save } from 'lucide-react';
+import { API, type Call, inPlaceOf } from '../api/client';
 import type { Schedule } from '../api/schedules';
 import type { Act, Doer, Field, Form, Power } from './registry';
 import { backfilled, type Tried } from './trying';
@@ -102,3 +102,34 @@ export const SCHEDULE_ACTS: readonly ScheduleAct[] = [
     cli: (form) => ['--from', form.from ?? '', '--to', form.to ?? '', '--yes'],
   }),
 ];
+
+/** A schedule as somebody writes it, new or changed. */
+export interface ScheduleDraftView extends Doer {
+  name: string;
+  text: string;
+  changed: boolean;
+  /** The digest of the text that it takes the place of; null for one that is new. */
+  replaces: string | null;
+}
+
+export const SAVE_SCHEDULE: Act<ScheduleDraftView> = {
+  id: 'save',
+  label: 'Save',
+  icon: Save,
+  keys: 'Mod+s',
+  on: 'schedule',
+  permission: 'apply',
+  danger: false,
+  makes: false,
+  tried: null,
+  when: (view) => (view.changed ? null : 'nothing has changed'),
+  says: (view) => `'${view.name}' is kept as it stands here from now on; what runs goes on.`,
+  fields: [],
+  call: (view) => ({
+    method: 'PUT',
+    path: `${API}/schedules/${encodeURIComponent(view.name)}`,
+    body: { text: view.text },
+    headers: inPlaceOf(view.replaces && `"${view.replaces}"`),
+  }),
+  cli: (view) => ['apply', `${view.name}.yaml`],
+};

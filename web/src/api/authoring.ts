@@ -1,5 +1,5 @@
 /** Writing playbooks: check a text, complete a word, apply it. */
-import { API, carryOut, client, shaped, taken } from './client';
+import { client, shaped, taken } from './client';
 import type { Json, Schemas } from './shapes';
 
 export type Checked = Schemas['CheckedText'];
@@ -58,17 +58,4 @@ export function walk(
   const how = typeof by === 'number' ? { seed: by, choices: null } : { seed: 0, choices: by as object[] };
   const body = { text, workload, steps: STEPS_AT_MOST, ...how };
   return shaped(client.POST('/api/v1/simulate', { body: body as Schemas['Simulated'] }));
-}
-
-export function applyCall(path: string, text: string, tag: string) {
-  return {
-    method: 'PUT' as const,
-    path: `${API}/playbooks/${encodeURIComponent(path)}`,
-    body: { text },
-    ...(tag ? { headers: { 'If-Match': tag } } : {}),
-  };
-}
-
-export function apply(path: string, text: string, tag: string): Promise<{ digest: string }> {
-  return carryOut(applyCall(path, text, tag));
 }

@@ -55,6 +55,11 @@ export interface Call {
   headers?: Record<string, string>;
 }
 
+/** What a change names: the tag of what it takes the place of, or that nothing is there yet. */
+export function inPlaceOf(tag: string | null): Record<string, string> {
+  return tag === null ? { 'If-None-Match': '*' } : { 'If-Match': tag };
+}
+
 /** Carry out a call that was put together as data: what the acts are made of. */
 export async function carryOut<T>(call: Call): Promise<T> {
   const headers: Record<string, string> = { Accept: 'application/json', ...call.headers };

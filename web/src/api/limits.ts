@@ -10,6 +10,16 @@ export type PlaceInLine = Schemas['PlaceInLine'];
 
 export const limits = (): Promise<LimitList> => taken(client.GET('/api/v1/limits'));
 
+/** So many are told their places at once. */
+export const PLACES_MAX = 100;
+
+/** How many stand in front of executions that wait for a limit, by their ids. */
+export async function places(ids: readonly string[]): Promise<Map<string, number>> {
+  const query = { of: [...ids] };
+  const { items } = await taken(client.GET('/api/v1/limits/places', { params: { query } }));
+  return new Map(items.map((one) => [one.execution, one.ahead]));
+}
+
 export function line(limit: string, key: string): Promise<WholeLine> {
   return taken(client.GET('/api/v1/limits/line', { params: { query: { limit, key } } }));
 }

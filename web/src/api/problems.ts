@@ -1,4 +1,7 @@
 /** What went wrong, as the server tells it, or as nobody could be asked. */
+import type { Schemas } from './shapes';
+
+export type ProblemPlace = Partial<Schemas['ProblemPlace']>;
 
 export interface ProblemBody {
   title: string;
@@ -6,7 +9,7 @@ export interface ProblemBody {
   code: string;
   detail: string;
   hint: string;
-  errors?: { pointer?: string; message?: string }[];
+  errors?: ProblemPlace[];
 }
 
 export class Problem extends Error {

@@ -13,6 +13,7 @@ export type PlaybookItem = Schemas['PlaybookItem'];
 export type Heat = Schemas['Heat'];
 
 const AUDIT_PAGE = 200;
+const CHOICES = 500;
 
 export const workers = async () => (await taken(client.GET('/api/v1/workers'))).items;
 export const pools = async () => (await taken(client.GET('/api/v1/pools'))).items;
@@ -33,6 +34,10 @@ export function playbooks(cursor: string | null) {
   const query = { limit: 100, ...(cursor ? { cursor } : {}) };
   return taken(client.GET('/api/v1/playbooks', { params: { query } }));
 }
+
+/** Those that a person chooses from. */
+export const choices = () =>
+  taken(client.GET('/api/v1/playbooks', { params: { query: { limit: CHOICES } } }));
 
 export function playbook(path: string) {
   return taken(client.GET('/api/v1/playbooks/{path}', { params: { path: { path } } }));

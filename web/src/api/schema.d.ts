@@ -481,7 +481,7 @@ export interface paths {
          * Frames
          * @description Return what every record moved, in columns: of the records behind ``after`` up to ``until``, at most 50,000 of them.
          *
-         *     With ``bins`` more records are put together into so many cache.
+         *     With ``bins`` more records are put together into so many.
          */
         get: operations["ApiV1ExecutionsFramesFrames"];
         put?: never;
@@ -964,6 +964,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/limits/places": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Places
+         * @description Return how many stand in front of some executions, 100 at most; those that wait for no limit are left out.
+         */
+        get: operations["ApiV1LimitsPlacesPlaces"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/limits/resources/{name}": {
         parameters: {
             query?: never;
@@ -1307,7 +1327,7 @@ export interface paths {
          * @description Apply a playbook under its path: 201 for a new version, 200 where nothing changed but comments and order.
          *
          *     One whose net is sure to get stuck or to pile up is refused, unless ``allow_unsound``; with ``If-Match`` it is applied
-         *     only if that is the version it replaces.
+         *     only if that is the version it replaces, with ``If-None-Match: *`` only if there is none under that path.
          */
         put: operations["ApiV1PlaybooksPathReplaced"];
         post?: never;
@@ -1472,7 +1492,7 @@ export interface paths {
         put?: never;
         /**
          * Preview
-         * @description Return the next times of a schedule, given by its text or its name; with notes where clocks change.
+         * @description Return when a schedule is due, given by its text or its name: in words, and the next times, with notes where clocks change.
          */
         post: operations["ApiV1SchedulesPreviewPreview"];
         delete?: never;
@@ -1496,6 +1516,8 @@ export interface paths {
         /**
          * Replaced
          * @description Apply a schedule under its name: 201 for a new text, 200 where nothing changed; it is kept from then on.
+         *
+         *     With ``If-Match`` only if that is the text it replaces, with ``If-None-Match: *`` only if there is no such schedule.
          */
         put: operations["ApiV1SchedulesNameReplaced"];
         post?: never;
@@ -2422,6 +2444,16 @@ export interface components {
             reason: string;
             /** @default null */
             to: string | null;
+        };
+        /**
+         * AheadInLine
+         * @description How many stand in front of an execution that waits for a limit; counted up to 1,000.
+         */
+        AheadInLine: {
+            ahead: number;
+            execution: string;
+            key: string;
+            limit: string;
         };
         /**
          * Alive
@@ -4129,6 +4161,13 @@ export interface components {
             severity: string;
         };
         /**
+         * PlacesInLine
+         * @description Where executions stand that wait for a limit, by id.
+         */
+        PlacesInLine: {
+            items: components["schemas"]["AheadInLine"][];
+        };
+        /**
          * PlaybookHit
          * @description A playbook that was found.
          */
@@ -4544,6 +4583,7 @@ export interface components {
             catch_up_s: number;
             cron: string | null;
             digest: string;
+            document: Record<string, never>;
             due: string | null;
             every_s: number | null;
             execution: string;
@@ -4952,10 +4992,11 @@ export interface components {
         };
         /**
          * TimesAhead
-         * @description The next times of a schedule.
+         * @description When a schedule is due, in words, and its next times.
          */
         TimesAhead: {
             next: components["schemas"]["NominalTime"][];
+            words: string;
         };
         /**
          * TokenItem
@@ -5591,7 +5632,7 @@ export interface operations {
         requestBody: {
             content: {
                 "application/json": components["schemas"]["PlaybookSource"];
-                "application/yaml": string;
+                "application/yaml": unknown;
             };
         };
         responses: {
@@ -5754,7 +5795,7 @@ export interface operations {
                 since?: string | null;
                 until?: string | null;
                 ended_before?: string | null;
-                sort?: string;
+                sort?: "started" | "-started";
                 limit?: number;
                 cursor?: string | null;
             };
@@ -6109,7 +6150,7 @@ export interface operations {
             };
             cookie?: never;
         };
-        requestBody: {
+        requestBody?: {
             content: {
                 "application/json": components["schemas"]["Reason"] | null;
             };
@@ -6793,7 +6834,7 @@ export interface operations {
             };
             cookie?: never;
         };
-        requestBody: {
+        requestBody?: {
             content: {
                 "application/json": components["schemas"]["Reason"] | null;
             };
@@ -7178,7 +7219,7 @@ export interface operations {
             };
             cookie?: never;
         };
-        requestBody: {
+        requestBody?: {
             content: {
                 "application/json": components["schemas"]["SignalBody"] | null;
             };
@@ -7270,7 +7311,7 @@ export interface operations {
             };
             cookie?: never;
         };
-        requestBody: {
+        requestBody?: {
             content: {
                 "application/json": components["schemas"]["Reason"] | null;
             };
@@ -7539,6 +7580,44 @@ export interface operations {
             507: components["responses"]["Problem507"];
         };
     };
+    ApiV1LimitsPlacesPlaces: {
+        parameters: {
+            query?: {
+                namespace?: string | null;
+                of?: string[] | null;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Request fulfilled, document follows */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PlacesInLine"];
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            405: components["responses"]["Problem405"];
+            408: components["responses"]["Problem408"];
+            409: components["responses"]["Problem409"];
+            412: components["responses"]["Problem412"];
+            413: components["responses"]["Problem413"];
+            421: components["responses"]["Problem421"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+            507: components["responses"]["Problem507"];
+        };
+    };
     ApiV1LimitsResourcesNameOne: {
         parameters: {
             query?: {
@@ -7594,7 +7673,7 @@ export interface operations {
         requestBody: {
             content: {
                 "application/json": components["schemas"]["PlaybookSource"];
-                "application/yaml": string;
+                "application/yaml": unknown;
             };
         };
         responses: {
@@ -7754,7 +7833,7 @@ export interface operations {
         requestBody: {
             content: {
                 "application/json": components["schemas"]["PlaybookSource"];
-                "application/yaml": string;
+                "application/yaml": unknown;
             };
         };
         responses: {
@@ -8348,7 +8427,7 @@ export interface operations {
         requestBody: {
             content: {
                 "application/json": components["schemas"]["PlaybookSource"];
-                "application/yaml": string;
+                "application/yaml": unknown;
             };
         };
         responses: {
@@ -8437,6 +8516,7 @@ export interface operations {
             };
             header?: {
                 "If-Match"?: string | null;
+                "If-None-Match"?: string | null;
             };
             path: {
                 path: string;
@@ -8446,7 +8526,7 @@ export interface operations {
         requestBody: {
             content: {
                 "application/json": components["schemas"]["PlaybookSource"];
-                "application/yaml": string;
+                "application/yaml": unknown;
             };
         };
         responses: {
@@ -8880,6 +8960,7 @@ export interface operations {
             };
             header?: {
                 "If-Match"?: string | null;
+                "If-None-Match"?: string | null;
             };
             path: {
                 name: string;
@@ -8889,7 +8970,7 @@ export interface operations {
         requestBody: {
             content: {
                 "application/json": components["schemas"]["PlaybookSource"];
-                "application/yaml": string;
+                "application/yaml": unknown;
             };
         };
         responses: {
@@ -9022,7 +9103,7 @@ export interface operations {
             };
             cookie?: never;
         };
-        requestBody: {
+        requestBody?: {
             content: {
                 "application/json": components["schemas"]["PauseReason"] | null;
             };
@@ -9598,7 +9679,7 @@ export interface operations {
         requestBody: {
             content: {
                 "application/json": components["schemas"]["Simulated"];
-                "application/yaml": string;
+                "application/yaml": unknown;
             };
         };
         responses: {
@@ -9722,7 +9803,7 @@ export interface operations {
         requestBody: {
             content: {
                 "application/json": components["schemas"]["Tests"];
-                "application/yaml": string;
+                "application/yaml": unknown;
             };
         };
         responses: {
@@ -9953,7 +10034,7 @@ export interface operations {
         requestBody: {
             content: {
                 "application/json": components["schemas"]["PlaybookSource"];
-                "application/yaml": string;
+                "application/yaml": unknown;
             };
         };
         responses: {
@@ -10122,7 +10203,7 @@ export interface operations {
             };
             cookie?: never;
         };
-        requestBody: {
+        requestBody?: {
             content: {
                 "application/json": components["schemas"]["PauseReason"] | null;
             };
@@ -10165,7 +10246,7 @@ export interface operations {
             };
             cookie?: never;
         };
-        requestBody: {
+        requestBody?: {
             content: {
                 "application/json": components["schemas"]["Letters"] | null;
             };
@@ -10702,7 +10783,7 @@ export interface operations {
             };
             cookie?: never;
         };
-        requestBody: {
+        requestBody?: {
             content: {
                 "application/json": components["schemas"]["ActBody"] | null;
             };

@@ -16,6 +16,14 @@ export function placeInWords(place: PlaceInLine): string {
   return `number ${number(place.position)} of ${number(place.waiting)} in line`;
 }
 
+/** So many in front of somebody are counted in a list. */
+const COUNTED = 1000;
+
+/** How far from their turn somebody is who waits for a limit. */
+export function aheadInWords(ahead: number): string {
+  return ahead < COUNTED ? `number ${number(ahead + 1)} in line` : `${number(COUNTED)} or more in front`;
+}
+
 export function usedInWords(used: number, most: number | null): string {
   return most === null ? `${number(used)} in use` : `${number(used)} of ${number(most)} in use`;
 }

@@ -97,8 +97,14 @@ export class StoryStore {
     };
   };
 
-  /** Go on with more records. False where some between are missing: the caller fetches from `version` on. */
-  append(frames: Frames): boolean {
+  /** Go on with more records, in parts. False where some between are missing: the caller fetches from `version` on. */
+  append(...parts: readonly Frames[]): boolean {
+    const isWhole = parts.every((frames) => this.#part(frames));
+    this.#changed();
+    return isWhole;
+  }
+
+  #part(frames: Frames): boolean {
     if (frames.seq) throw new Error('records that were put into bins cannot be gone on with');
     if (frames.first > this.version + 1) return false;
     for (let n = this.places.length; n < frames.places.length; n++)
@@ -110,7 +116,6 @@ export class StoryStore {
       at += frames.dt[n]!;
       if (frames.first + n === this.version + 1) this.#take(frames, n, at);
     }
-    this.#changed();
     return true;
   }
 

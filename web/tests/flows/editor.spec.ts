@@ -37,7 +37,7 @@ test.describe('trying a text out', () => {
     await isAccessible(page);
   });
 
-  test('arcs that no case takes are marked', async ({ inside: page, served }) => {
+  test('21 arcs that no case takes are marked', async ({ inside: page, served }) => {
     await halves(served);
     await page.goto(`${served.said.url}/edit/halves`);
     await page.getByRole('tab', { name: 'Tests' }).click();

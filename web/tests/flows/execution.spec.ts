@@ -1,9 +1,7 @@
-import { execFileSync } from 'node:child_process';
-import { join } from 'node:path';
+import { execFile } from 'node:child_process';
+import { promisify } from 'node:util';
 import { APPROVAL, FAILING } from './books';
-import { example, expect, isAccessible, letIn, Served, test } from './serving';
-
-const PETRA = process.env.PETRA || join(import.meta.dirname, '../../../.venv/bin/petra');
+import { example, expect, isAccessible, PETRA, type Served, test } from './serving';
 
 test('5 a failed run opens on its failure; what was thrown is text', async ({ inside: page, served }) => {
   const id = await served.run(FAILING);
@@ -19,20 +17,32 @@ test('5 a failed run opens on its failure; what was thrown is text', async ({ in
   await isAccessible(page);
 });
 
+/** What `petra replay -o json` says of a moment. */
+interface Replayed {
+  seq: number;
+  records: number;
+  event: { type: string; step?: string };
+  marking: Record<string, number>;
+  ctx: Record<string, unknown>;
+}
+
+async function replayed(served: Served, id: string, seq: number): Promise<Replayed> {
+  const asked = ['replay', id, '--to', String(seq), '--server', served.said.url, '-o', 'json'];
+  const env = { ...process.env, PETRA_TOKEN: served.said.token };
+  return JSON.parse((await promisify(execFile)(PETRA, asked, { env })).stdout) as Replayed;
+}
+
 test('6 scrubbed back, marking, ctx and log agree with petra replay', async ({ inside: page, served }) => {
   const id = await served.run(APPROVAL);
   await page.goto(`${served.said.url}/e/${id}`);
   const slider = page.getByRole('slider', { name: 'Record' });
   await expect(slider).toHaveAttribute('aria-valuemax', /^[3-9]$/);
   const last = Number(await slider.getAttribute('aria-valuemax'));
-  for (const seq of [1, 2, 3, last]) {
-    await page.goto(`${served.said.url}/e/${id}?at=${seq}&table=yes&tab=ctx`);
+  const replays = await Promise.all([1, 2, 3, last].map((seq) => replayed(served, id, seq)));
+  for (const replay of replays) {
+    const seq = replay.seq;
+    await page.goto(`${served.said.url}/e/${id}?at=${seq}&sel=rec:${seq}&level=all&table=yes&tab=ctx`);
     await expect(slider).toHaveAttribute('aria-valuenow', String(seq));
-    const replay = JSON.parse(
-      execFileSync(PETRA, ['replay', id, '--to', String(seq), '--server', served.said.url, '-o', 'json'], {
-        env: { ...process.env, PETRA_TOKEN: served.said.token },
-      }).toString(),
-    ) as { marking: Record<string, number>; ctx: Record<string, unknown> };
     const tokens = replay.marking;
     for (const step of ['count', 'wait', 'last']) {
       const row = page
@@ -45,11 +55,19 @@ test('6 scrubbed back, marking, ctx and log agree with petra replay', async ({ i
     const side = page.getByRole('region', { name: 'Details' });
     if ('doubled' in replay.ctx) await expect(side).toContainText(`doubled: ${replay.ctx.doubled}`);
     else await expect(side).toContainText('ctx is empty here');
+    const log = page.getByRole('grid', { name: 'Records' });
+    await expect(log).toHaveAttribute('aria-rowcount', String(replay.records + 1));
+    const here = log.getByRole('row', { selected: true }).getByRole('gridcell');
+    await expect(here.nth(0)).toHaveText(String(replay.seq));
+    await expect(here.nth(2)).toHaveText(replay.event.type);
+    await expect(here.nth(3)).toHaveText(replay.event.step ?? '');
+    await expect(log.locator('[role=row][data-faint]')).toHaveCount(last - seq);
   }
 });
 
-test('7 play, stop, step, and back to live', async ({ inside: page, served }) => {
+test('7 play, pause, step, and back to live', async ({ inside: page, served }) => {
   const id = await served.run(example('fan_out'));
+  await page.clock.install(); // a story is played by the clock, which goes on when it is told to
   await page.goto(`${served.said.url}/e/${id}?at=1`);
   const slider = page.getByRole('slider', { name: 'Record' });
   await expect(page.getByText('As it was at record 1')).toBeVisible();
@@ -59,6 +77,20 @@ test('7 play, stop, step, and back to live', async ({ inside: page, served }) =>
   await expect(slider).toHaveAttribute('aria-valuenow', '3');
   await page.keyboard.press('ArrowLeft');
   await expect(slider).toHaveAttribute('aria-valuenow', '2');
+  const beat = () => page.clock.runFor(500); // no gap is played longer than that
+  const at = async () => Number(await slider.getAttribute('aria-valuenow'));
+  await page.clock.pauseAt(Date.now() + 60_000);
+  await page.getByRole('button', { name: 'Play' }).click();
+  await beat();
+  await expect.poll(at).toBeGreaterThan(2);
+  await page.getByRole('button', { name: 'Stop' }).click();
+  await expect(page.getByRole('button', { name: 'Play' })).toBeVisible();
+  const stopped = await at();
+  for (let n = 0; n < 5; n++) await beat();
+  expect(await at()).toBe(stopped);
+  await expect(page.getByText(`As it was at record ${stopped}`)).toBeVisible();
+  await page.clock.resume();
+  await page.getByLabel('Speed').selectOption('100');
   await page.getByRole('button', { name: 'Play' }).click();
   await expect(page.getByText('As it was at record')).toHaveCount(0);
   await expect(slider).toHaveAttribute('aria-valuenow', (await slider.getAttribute('aria-valuemax')) ?? '');
@@ -80,6 +112,8 @@ test('8 the selection is one: graph, timeline, log and details follow each other
   await page.getByRole('button', { name: 'All of it' }).click();
   await page.locator('[data-step="open_report"]').click();
   await expect(page).toHaveURL(/sel=step:open_report/);
+  const lanes = page.getByRole('region', { name: 'Timeline' }).locator('button[data-selected]');
+  await expect(lanes).toHaveText(['open_report']);
   const log = page.getByRole('region', { name: 'Log' });
   await expect(log.locator('h3')).toContainText('step:open_report');
   await expect(log.getByRole('gridcell', { name: 'open_report', exact: true }).first()).toBeVisible();
@@ -88,6 +122,7 @@ test('8 the selection is one: graph, timeline, log and details follow each other
     page.getByRole('region', { name: 'Details' }).getByRole('heading', { name: 'open_report' }).first(),
   ).toBeVisible();
   await page.getByRole('region', { name: 'Timeline' }).getByRole('button', { name: 'read_sales' }).click();
+  await expect(lanes).toHaveText(['read_sales']);
   await expect(page).toHaveURL(/sel=step:read_sales/);
   await expect(page.locator('[data-step="read_sales"]')).toHaveAttribute('data-selected', 'true');
   await page.keyboard.press('Escape');
@@ -153,40 +188,6 @@ test('15 pause, resume, cancel', async ({ inside: page, served }) => {
   await dialog.getByRole('button', { name: 'Cancel' }).click();
   await expect(state).toContainText('aborted');
   await expect(page.getByRole('button', { name: 'Pause…' })).toHaveAttribute('aria-disabled', 'true');
-});
-
-test('16 the server is killed and comes back: it is said, then caught up, and nothing is there twice', async ({
-  page,
-}) => {
-  const served = new Served();
-  try {
-    await served.start();
-    const id = await served.run(APPROVAL);
-    await letIn(page, served);
-    await page.goto(`${served.said.url}/e/${id}?level=all`);
-    const line = page.getByTestId('connection');
-    await expect(line).toContainText('connected');
-    await expect(page).toHaveURL(/sel=/);
-    await page.keyboard.press('Escape');
-    await expect(page).not.toHaveURL(/sel=/);
-    await served.end('SIGKILL');
-    await expect(line).toContainText('offline');
-    await expect(page.locator('h1 + span')).toContainText('waiting');
-    await expect(page.getByRole('button', { name: 'Pause…' })).toHaveAttribute('aria-disabled', 'true');
-    await served.start();
-    await expect(line).toContainText('connected');
-    await served.call('POST', `/executions/${id}/signals/go`, {});
-    await expect(page.locator('h1 + span')).toContainText('done');
-    const total = Number(await page.getByRole('slider', { name: 'Record' }).getAttribute('aria-valuemax'));
-    const told = await served.call<{ version: number }>('GET', `/executions/${id}`);
-    expect(total).toBe(told.version);
-    await expect(page.getByRole('grid', { name: 'Records' })).toHaveAttribute(
-      'aria-rowcount',
-      String(total + 1),
-    );
-  } finally {
-    await served.close();
-  }
 });
 
 test('where a stream cannot be held the page asks instead, and says so', async ({ inside: page, served }) => {
@@ -255,6 +256,8 @@ test('beads travel when the story goes on, and not for those who want no motion'
         found.beads = Math.max(found.beads, document.querySelectorAll('[data-testid=travelling] > g').length);
       }).observe(document.body, { childList: true, subtree: true });
     });
+    await page.getByLabel('Speed').selectOption('100');
+    await page.getByRole('slider', { name: 'Record' }).focus();
     await page.keyboard.press('Space');
     await expect(page.getByText('As it was at record')).toHaveCount(0);
     const beads = await page.evaluate(() => (window as unknown as { beads: number }).beads);

@@ -5,11 +5,11 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { test as base, expect, type Page } from '@playwright/test';
+import { type Browser, test as base, expect, type Page } from '@playwright/test';
 import { AxeBuilder } from './axe';
 
 const ROOT = join(import.meta.dirname, '../../..');
-const PETRA = process.env.PETRA || join(ROOT, '.venv/bin/petra');
+export const PETRA = process.env.PETRA || join(ROOT, '.venv/bin/petra');
 
 interface Said {
   url: string;
@@ -53,13 +53,14 @@ export class Served {
     await gone;
   }
 
-  async call<T>(method: string, path: string, body?: unknown): Promise<T> {
+  /** Ask the server; what is started has ended or rests by then, unless one does not wait for it so many seconds. */
+  async call<T>(method: string, path: string, body?: unknown, wait = 20): Promise<T> {
     const answer = await fetch(`${this.said.url}/api/v1${path}`, {
       method,
       headers: {
         Authorization: `Bearer ${this.said.token}`,
         'Content-Type': 'application/json',
-        Prefer: 'wait=20',
+        ...(wait ? { Prefer: `wait=${wait}` } : {}),
       },
       body: body === undefined ? undefined : JSON.stringify(body),
     });
@@ -103,7 +104,7 @@ export function example(name: string): string {
 }
 
 interface Fixtures {
-  /** A page that is let in, on the list. */
+  /** A page that is let in; where it goes first is said by the flow. */
   inside: Page;
 }
 interface WorkerFixtures {
@@ -154,13 +155,26 @@ export async function letIn(page: Page, served: Served): Promise<void> {
     await page
       .context()
       .addCookies([{ name: 'petra_session', value: known.value, domain: url.hostname, path: '/' }]);
-    await page.goto(`${served.said.url}/executions`);
     return;
   }
   await page.goto(served.said.login_url);
   await page.waitForURL('**/executions');
   const cookie = (await page.context().cookies()).find((one) => one.httpOnly);
   if (cookie) kept.set(served, { value: cookie.value, at: served.said.login_url });
+}
+
+const WORD = 'correct horse battery';
+
+/** A browser of somebody else, who came in by name and password. */
+export async function loggedIn(browser: Browser, served: Served, name: string): Promise<Page> {
+  await served.call('POST', '/users', { name, roles: ['admin'], password: WORD });
+  const page = await (await browser.newContext()).newPage();
+  await page.goto(served.said.url);
+  await page.getByLabel('Name').fill(name);
+  await page.getByLabel('Password').fill(WORD);
+  await page.getByRole('button', { name: 'Log in' }).click();
+  await page.waitForURL('**/executions');
+  return page;
 }
 
 /** Nothing on the page that keeps somebody out. */

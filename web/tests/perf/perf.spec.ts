@@ -1,9 +1,9 @@
 /** What the pages cost, measured in a real browser: `python benchmarks/ui.py` runs this and writes the table. */
 import { appendFileSync } from 'node:fs';
-import type { Page } from '@playwright/test';
+import type { Browser, Page } from '@playwright/test';
 import { APPROVAL, CALLED, MANY } from '../flows/books';
 import { expect, test } from '../flows/serving';
-import { pretend, wide } from './made';
+import { pouring, pretend, wide } from './made';
 
 const OUT = process.env.PETRA_MEASURED;
 
@@ -44,6 +44,20 @@ async function frames(page: Page, during: () => Promise<void>): Promise<Frames> 
     p95: sorted[Math.floor(sorted.length * 0.95)] ?? 0,
     longest: sorted.at(-1) ?? 0,
   };
+}
+
+/** Milliseconds of processor time that the browser took while something was done: what others do is no part of that. */
+async function worked(browser: Browser, during: () => Promise<void>): Promise<number> {
+  const session = await browser.newBrowserCDPSession();
+  const spent = async () => {
+    const { processInfo } = await session.send('SystemInfo.getProcessInfo');
+    return processInfo.reduce((sum, one) => sum + one.cpuTime, 0);
+  };
+  const before = await spent();
+  await during();
+  const after = await spent();
+  await session.detach();
+  return (after - before) * 1000;
 }
 
 /** Milliseconds from the beginning of a visit until something holds, as the page's own clock has it. */
@@ -105,28 +119,33 @@ for (const [count, chains, length] of [
   [300, 10, 30],
   [1000, 20, 50],
 ] as const) {
-  test(`${count} nodes`, async ({ inside: page, served }) => {
+  test(`${count} nodes`, async ({ inside: page, served, browser }) => {
     const id = await served.run(wide(chains, length));
     await page.goto(`${served.said.url}/e/${id}?focus=graph`);
     await expect(page.locator('[data-step]').first()).toBeVisible();
     const box = (await page.getByRole('application', { name: /Steps and arcs/ }).boundingBox())!;
     const [x, y] = [box.x + box.width / 2, box.y + box.height / 2];
+    const [pans, zooms] = [60, 40];
     const pan = async () => {
       await page.mouse.move(x, y);
       await page.mouse.down();
-      for (let n = 0; n < 60; n++)
+      for (let n = 0; n < pans; n++)
         await page.mouse.move(x + Math.sin(n / 8) * 250, y + Math.cos(n / 8) * 150);
       await page.mouse.up();
     };
     const zoom = async () => {
-      for (let n = 0; n < 40; n++) await page.mouse.wheel(0, n < 20 ? -30 : 30);
+      for (let n = 0; n < zooms; n++) await page.mouse.wheel(0, n < zooms / 2 ? -30 : 30);
     };
-    const readable = await frames(page, async () => {
-      await pan();
-      await zoom();
+    let readable: Frames | undefined;
+    const spent = await worked(browser, async () => {
+      readable = await frames(page, async () => {
+        await pan();
+        await zoom();
+      });
     });
-    note(`${count} nodes, pan and zoom, readable: fps`, readable.fps, 'fps');
-    note(`${count} nodes, pan and zoom, readable: p95`, readable.p95, 'ms');
+    note(`${count} nodes, pan and zoom, readable: fps`, readable!.fps, 'fps');
+    note(`${count} nodes, pan and zoom, readable: p95`, readable!.p95, 'ms');
+    note(`${count} nodes, pan and zoom, readable: processor time of a move`, spent / (pans + zooms), 'ms');
     await page.keyboard.press('f');
     const all = await frames(page, pan);
     note(`${count} nodes, all in view: fps`, all.fps, 'fps');
@@ -173,4 +192,50 @@ test('very many records', async ({ inside: page, served, context }) => {
   await session.send('HeapProfiler.collectGarbage');
   const { usedSize } = await session.send('Runtime.getHeapUsage');
   note('memory of a tab on 100,000 records', usedSize / 1e6, 'MB');
+});
+
+test('a live run', async ({ inside: page, served, context, browser }) => {
+  const [first, rate, seconds] = [1000, 1000, 20];
+  const id = await served.run(APPROVAL);
+  await pretend(page, first);
+  await pouring(page, first, rate, seconds);
+  const session = await context.newCDPSession(page);
+  const memory = async () => {
+    await session.send('HeapProfiler.collectGarbage');
+    return (await session.send('Runtime.getHeapUsage')).usedSize / 1e6;
+  };
+  await page.goto(`${served.said.url}/e/${id}?sel=step:count&level=all`);
+  await expect(page.locator('[data-index]').first()).toBeVisible();
+  const before = await memory();
+  await page.evaluate(() => {
+    const kept = window as unknown as { long: number[] };
+    kept.long = [];
+    new PerformanceObserver((list) => {
+      kept.long.push(...list.getEntries().map((one) => one.duration));
+    }).observe({ type: 'longtask' });
+  });
+  let asked = 0;
+  page.on('request', () => {
+    asked += 1;
+  });
+  const last = first + rate * seconds;
+  let seen: Frames | undefined;
+  const spent = await worked(browser, async () => {
+    seen = await frames(page, async () => {
+      await page.evaluate(() => (window as unknown as { pour: () => void }).pour());
+      await expect(page.getByTestId('record')).toHaveText(String(last), { timeout: 120_000 });
+    });
+  });
+  const long = await page.evaluate(() => (window as unknown as { long: number[] }).long);
+  note('1,000 records a second: fps', seen!.fps, 'fps');
+  note('1,000 records a second: p95', seen!.p95, 'ms');
+  note('1,000 records a second: longest frame', seen!.longest, 'ms');
+  note('1,000 records a second: tasks over 50 ms', long.length, 'in 20 s');
+  note('1,000 records a second: processor time', spent / seconds / 10, '%');
+  note('1,000 records a second: requests', asked / seconds, 'a second');
+  note(
+    '1,000 records a second: memory of a record',
+    (((await memory()) - before) * 1e3) / (rate * seconds),
+    'KB',
+  );
 });

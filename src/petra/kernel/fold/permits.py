@@ -14,16 +14,8 @@ from petra.kernel.state import State
 def _asked(state: State, event: p.PermitsAsked) -> None:
     if state.permits is None or event.anew:
         state.permits = OwnPermits()
-    state.permits.ask(
-        [
-            Permit(
-                id=new.id, limit=new.limit, rank=new.rank, since=state.now, key=new.key,
-                units=new.units, most=new.most, on_limit=new.on_limit, step=new.step, run=new.run, token=new.token,
-            )
-            for new in event.permits
-        ],
-        blocks=event.blocks,
-    )  # fmt: skip
+    permits = [Permit(wanted=wanted, since=state.now) for wanted in event.permits]
+    state.permits.ask(permits, blocks=event.blocks)
 
 
 def _given(state: State, event: p.PermitGiven) -> None:

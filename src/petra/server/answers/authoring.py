@@ -6,6 +6,7 @@ from typing import Any
 
 import msgspec
 
+from petra.server.answers.documents import DocumentApplied
 from petra.server.shapes import PlaybookItem, Shape
 from petra.story.frames import Frames
 
@@ -238,14 +239,8 @@ class PlaybookWithText(PlaybookItem, frozen=True):
     input_schema: dict[str, Any] | None
 
 
-class AppliedPlaybook(Shape, frozen=True):
+class AppliedPlaybook(DocumentApplied, frozen=True):
     """What became of a playbook that was applied."""
-
-    kind: str
-    path: str
-    version: str
-    digest: str
-    unchanged: bool
 
 
 class StepHeat(Shape, frozen=True):

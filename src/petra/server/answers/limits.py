@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from petra.server.answers.documents import DocumentApplied, DocumentRemoved
 from petra.server.shapes import Shape
 
 
@@ -31,13 +32,9 @@ class PermitItem(Shape, frozen=True):
     state: str
 
 
-class WholeLine(Shape, frozen=True):
+class WholeLine(LineItem, frozen=True):
     """A line: the first of those who are in, and of those who wait, in order."""
 
-    limit: str
-    key: str
-    used: int
-    waiting: int
     holders: list[PermitItem]
     queue: list[PermitItem]
 
@@ -61,32 +58,33 @@ class LimitList(Shape, frozen=True):
     next: str | None = None
 
 
-class ResourceLines(Shape, frozen=True):
+class ResourceLines(LimitedResource, frozen=True):
     """A resource, with its lines."""
 
-    name: str
-    units: int | None
-    rate: ShownRate | None
-    digest: str
-    used: int
-    waiting: int
     lines: list[WholeLine]
 
 
-class AppliedResource(Shape, frozen=True):
+class AppliedResource(DocumentApplied, frozen=True):
     """What became of a resource that was applied."""
 
-    kind: str
-    path: str
-    version: str
-    digest: str
-    unchanged: bool
 
-
-class ResourceRemoved(Shape, frozen=True):
+class ResourceRemoved(DocumentRemoved, frozen=True):
     """Which resource is known no more."""
 
-    removed: str
+
+class AheadInLine(Shape, frozen=True):
+    """How many stand in front of an execution that waits for a limit; counted up to 1,000."""
+
+    execution: str
+    limit: str
+    key: str
+    ahead: int
+
+
+class PlacesInLine(Shape, frozen=True):
+    """Where executions stand that wait for a limit, by id."""
+
+    items: list[AheadInLine]
 
 
 class PlaceInLine(Shape, frozen=True):

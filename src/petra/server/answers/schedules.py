@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from petra.server.answers.documents import DocumentApplied, DocumentRemoved, DocumentSteered
 from petra.server.shapes import Shape
 
 
@@ -49,6 +50,7 @@ class ScheduleItem(Shape, frozen=True):
     jitter_s: float
     workload: dict[str, Any]
     paused: bool
+    document: dict[str, Any]
     digest: str
     next: list[NominalTime]
     due: str | None
@@ -69,27 +71,19 @@ class SchedulePage(Shape, frozen=True):
     next: str | None = None
 
 
-class AppliedSchedule(Shape, frozen=True):
+class AppliedSchedule(DocumentApplied, frozen=True):
     """What became of a schedule that was applied."""
-
-    kind: str
-    path: str
-    version: str
-    digest: str
-    unchanged: bool
 
 
 class TimesAhead(Shape, frozen=True):
-    """The next times of a schedule."""
+    """When a schedule is due, in words, and its next times."""
 
+    words: str
     next: list[NominalTime]
 
 
-class ScheduleSteered(Shape, frozen=True):
+class ScheduleSteered(DocumentSteered, frozen=True):
     """What was done with a schedule."""
-
-    name: str
-    done: str
 
 
 class ScheduleRun(Shape, frozen=True):
@@ -98,10 +92,8 @@ class ScheduleRun(Shape, frozen=True):
     execution: str
 
 
-class ScheduleRemoved(Shape, frozen=True):
+class ScheduleRemoved(DocumentRemoved, frozen=True):
     """Which schedule is kept no more."""
-
-    removed: str
 
 
 class BackfillCount(Shape, frozen=True):

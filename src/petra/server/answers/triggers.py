@@ -6,6 +6,7 @@ from typing import Any
 
 import msgspec
 
+from petra.server.answers.documents import DocumentApplied, DocumentRemoved, DocumentSteered
 from petra.server.shapes import Shape
 
 
@@ -44,14 +45,8 @@ class TriggerPage(Shape, frozen=True):
     next: str | None = None
 
 
-class AppliedTrigger(Shape, frozen=True):
+class AppliedTrigger(DocumentApplied, frozen=True):
     """What became of a trigger that was applied."""
-
-    kind: str
-    path: str
-    version: str
-    digest: str
-    unchanged: bool
 
 
 class TriggerExplained(Shape, frozen=True):
@@ -62,17 +57,12 @@ class TriggerExplained(Shape, frozen=True):
     why: list[str]
 
 
-class TriggerSteered(Shape, frozen=True):
+class TriggerSteered(DocumentSteered, frozen=True):
     """What was done with a trigger."""
 
-    name: str
-    done: str
 
-
-class TriggerRemoved(Shape, frozen=True):
+class TriggerRemoved(DocumentRemoved, frozen=True):
     """Which trigger takes no more events."""
-
-    removed: str
 
 
 class TriggerVerdict(Shape, frozen=True, omit_defaults=True):

@@ -5,23 +5,22 @@ from __future__ import annotations
 from typing import Any
 
 import msgspec
-from litestar import Request, Response, Router, delete, get, patch, post
+from litestar import Response, Router, delete, get, patch, post
 from litestar.params import FromPath, FromQuery, JSONBody
 
 from petra.accounts import Session, User
 from petra.accounts.audit import NEWEST
 from petra.accounts.secrets import digest
-from petra.accounts.told import moment, token_data, user_data
+from petra.accounts.shown import moment, token_data, user_data
 from petra.desk.principal import EVERYWHERE, POWERS, May, Principal, roles_in
 from petra.server.answers.overview import AuditEntry, AuditVerified, NamespaceItem
-from petra.server.describing import answers
 from petra.server.needs import KNOWN, Where, needs
-from petra.server.parameters import bounded
+from petra.server.openapi import answers
+from petra.server.parameters import Limit, MaybeNumber, page_size
 from petra.server.problems import ProblemError
-from petra.server.service import Here, TheService, Who
+from petra.server.service import AnyHttpRequest, Here, TheService, Who
 from petra.server.shapes import Page, Shape
 
-AnyHttpRequest = Request[Any, Any, Any]
 _ADMIN = needs(May.ADMINISTER, where=Where.SOMEWHERE)
 _CHIEF = needs(May.ADMINISTER, where=Where.EVERYWHERE)
 
@@ -108,23 +107,23 @@ class SessionItem(Shape, frozen=True):
     current: bool
 
 
-def _user(one: User) -> UserItem:
-    return UserItem(**user_data(one))
+def _user(user: User) -> UserItem:
+    return UserItem(**user_data(user))
 
 
-def _session(one: Session, current: str) -> SessionItem:
+def _session(session: Session, current: str) -> SessionItem:
     return SessionItem(
-        id=one.id, created=moment(one.created), until=moment(one.until), address=one.address,
-        current=bool(current) and digest(current).startswith(one.id),
+        id=session.id, created=moment(session.created), until=moment(session.until), address=session.address,
+        current=bool(current) and digest(current).startswith(session.id),
     )  # fmt: skip
 
 
 @get("/users", opt=needs(May.ADMINISTER, May.DECIDE, May.STEER, where=Where.SOMEWHERE))
 async def users(
-    service: TheService, here: Here, q: FromQuery[str] = "", limit: FromQuery[int] = 100
+    service: TheService, here: Here, q: FromQuery[str] = "", limit: Limit = 100
 ) -> Page[UserItem]:
     """List the users that you administer; others find with ``q`` those of their namespace by a part of their names."""
-    most = bounded(limit)
+    most = page_size(limit)
     if here.has_somewhere(frozenset({May.ADMINISTER})):
         found = await service.register.users(here)
         return Page(
@@ -139,11 +138,11 @@ async def users(
     return Page(items=[_colleague(one, here) for one in known])
 
 
-def _colleague(one: User, here: Principal) -> UserItem:
+def _colleague(user: User, here: Principal) -> UserItem:
     """Return what others than administrators see of a user."""
-    roles = [f"{role}@{here.namespace}" for role in roles_in(one.grants, here.namespace)]
+    roles = [f"{role}@{here.namespace}" for role in roles_in(user.grants, here.namespace)]
     return UserItem(
-        name=one.name, kind=user_data(one)["kind"], roles=roles, act_as=False, disabled=False, created=None,
+        name=user.name, kind=user_data(user)["kind"], roles=roles, act_as=False, disabled=False, created=None,
         issuer="",
     )  # fmt: skip
 
@@ -151,10 +150,10 @@ def _colleague(one: User, here: Principal) -> UserItem:
 @post("/users", status_code=201, opt=_ADMIN)
 async def add_user(service: TheService, who: Who, data: JSONBody[NewUser]) -> UserItem:
     """Add a user, or a service account."""
-    made = await service.register.add_user(
+    user = await service.register.add_user(
         who, data.name, data.roles, password=data.password, service=data.service, act_as=data.act_as
     )
-    return _user(made)
+    return _user(user)
 
 
 @patch("/users/{name:str}", status_code=200, opt=_ADMIN)
@@ -180,11 +179,11 @@ async def issue(
     service: TheService, who: Who, request: AnyHttpRequest, data: JSONBody[NewToken]
 ) -> MadeToken:
     """Make a token; its secret is in this answer and nowhere else."""
-    made, secret = await service.register.issue(
+    issued, secret = await service.register.issue(
         who, user=data.user, roles=[data.role] if data.role else [], pool=data.pool, name=data.name,
         expires_s=data.expires_s, in_session=bool(request.state.session),
     )  # fmt: skip
-    return MadeToken(**token_data(made), token=secret)
+    return MadeToken(**token_data(issued), token=secret)
 
 
 @delete("/tokens/{token:str}", status_code=204, opt=KNOWN)
@@ -233,9 +232,9 @@ async def audit(
     who: Who,
     namespace: FromQuery[str | None] = None,
     actor: FromQuery[str | None] = None,
-    after: FromQuery[int | None] = None,
-    limit: FromQuery[int] = 100,
-    cursor: FromQuery[int | None] = None,
+    after: MaybeNumber = None,
+    limit: Limit = 100,
+    cursor: MaybeNumber = None,
 ) -> Page[dict[str, Any]]:
     """Return the audit, newest first: of a namespace, or whole for who administers all of them.
 
@@ -246,15 +245,15 @@ async def audit(
     if after is not None and cursor is not None:
         raise ProblemError("bad-request", "give 'after' or 'cursor', not both")
     before = None if after is not None else NEWEST if cursor is None else _entry(cursor)
-    found = await service.audit.entries(
+    entries = await service.audit.entries(
         after=_entry(after or 0),
         before=before,
-        limit=bounded(limit),
+        limit=page_size(limit),
         namespace=namespace,
         actor=actor,
     )
-    items = [{**one, "at": moment(one["at"])} for one in found]
-    return Page(items=items, next=str(found[-1]["number"]) if len(found) == limit else None)
+    items = [{**one, "at": moment(one["at"])} for one in entries]
+    return Page(items=items, next=str(entries[-1]["number"]) if len(entries) == limit else None)
 
 
 def _entry(number: int) -> int:

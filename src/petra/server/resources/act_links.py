@@ -8,9 +8,9 @@ Rule 3: the link stands in no log and in no entry of the audit; who it is for is
 from __future__ import annotations
 
 from html import escape
-from typing import Any, Final
+from typing import Final
 
-from litestar import Request, Response, Router, get, post
+from litestar import Response, Router, get, post
 from litestar.params import FromQuery
 
 from petra.accounts.audit import Note
@@ -19,11 +19,10 @@ from petra.errors import PetraError
 from petra.kernel import commands as c
 from petra.notify.links import ActLink, used_name
 from petra.server.needs import OPEN
-from petra.server.service import Service, TheService
+from petra.server.service import AnyHttpRequest, Service, TheService
 from petra.store.accounts import Account
 from petra.store.trail import acting
 
-AnyHttpRequest = Request[Any, Any, Any]
 USED: Final = "link"
 _OPEN_STATES: Final = ("offered", "allocated", "started")
 _HEADERS: Final = {
@@ -52,16 +51,16 @@ def _page(title: str, text: str, form: str = "", status: int = 200) -> Response[
 async def look(service: TheService, link: FromQuery[str]) -> Response[str]:
     """Show what a link would do, and a button that does it."""
     try:
-        found = await _good(service, link)
-        title = await _title(service, found)
+        good = await _good(service, link)
+        title = await _title(service, good)
     except _NoLinkError as error:
         return _page("This link does nothing", str(error), status=410)
     form = (
         f'<form method="post" action="{escape(service.prefix)}/act">'
         f'<input type="hidden" name="link" value="{escape(link)}">'
-        f"<button>{escape(found.action)}</button></form>"
+        f"<button>{escape(good.action)}</button></form>"
     )
-    return _page(title, f"{found.person}, you are about to answer: {found.action}", form)
+    return _page(title, f"{good.person}, you are about to answer: {good.action}", form)
 
 
 @post("/act", status_code=200, include_in_schema=False, opt=OPEN)
@@ -69,28 +68,28 @@ async def press(service: TheService, request: AnyHttpRequest) -> Response[str]:
     """Do what a link says, once."""
     token = str((await request.form()).get("link", ""))
     try:
-        found = await _good(service, token)
-        title = await _title(service, found)
-        who = await _person(service, found)
-        await _use_up(service, token, found)
+        good = await _good(service, token)
+        title = await _title(service, good)
+        who = await _person(service, good)
+        await _use_up(service, token, good)
     except _NoLinkError as error:
         return _page("This link does nothing", str(error), status=410)
-    refused = await _noted(service, request, who, found)
+    refused = await _noted(service, request, who, good)
     if refused:
         return _page(title, f"It was refused: {refused}", status=409)
-    return _page(title, f"Done: {found.action}. Thank you, {found.person}.")
+    return _page(title, f"Done: {good.action}. Thank you, {good.person}.")
 
 
 async def _good(service: Service, token: str) -> ActLink:
     links = service.engine.notifying.links
-    found = links.read(token) if links is not None else None
-    if found is None:
+    meant = links.read(token) if links is not None else None
+    if meant is None:
         raise _NoLinkError("it is none of ours; perhaps a part of it is missing")
-    if found.until <= service.clock.now():
+    if meant.until <= service.clock.now():
         raise _NoLinkError("its time is over; ask for the work item in Petra itself")
     if await service.engine.store.accounts.account(USED, used_name(token)) is not None:
         raise _NoLinkError("it was used already")
-    return found
+    return meant
 
 
 async def _use_up(service: Service, token: str, link: ActLink) -> None:

@@ -6,28 +6,28 @@ from typing import Annotated, Any
 
 import msgspec
 from litestar import Response, Router, patch, post
-from litestar.params import FromPath, HeaderParameter, JSONBody, QueryParameter
+from litestar.params import FromPath, JSONBody, QueryParameter
 
 from petra.desk.principal import May
 from petra.desk.trying import DryRun, tried
 from petra.engine.codec import from_row
 from petra.kernel import commands as c
 from petra.kernel import events as e
-from petra.server.describing import tries
+from petra.server.conditions import IfMatch, entity_tag
 from petra.server.needs import needs
+from petra.server.openapi import tries
 from petra.server.parameters import wait_of
 from petra.server.problems import ProblemError
-from petra.server.resources.executions import Key, Prefer, command_id, found
+from petra.server.resources.executions import Key, Prefer, command_id, shown_execution
 from petra.server.service import TheService, Who
 from petra.server.shapes import Execution
-from petra.server.waiting import waited
+from petra.server.waiting import wait_for_rest
 from petra.wire import Error
 
 LOOKED_BACK = 500
 """So many records before the answer the one of a signal is looked for; a batch holds fewer."""
 VERSION_DIGITS = 12
 """A version has fewer digits than that."""
-IfMatch = Annotated[str | None, HeaderParameter(name="If-Match", required=False)]
 
 
 Trial = Annotated[bool, QueryParameter(name="dry_run", required=False)]
@@ -81,7 +81,7 @@ class Done(msgspec.Struct, frozen=True, kw_only=True):
     waited: bool | None = None
 
 
-async def _asked(
+async def _ask(
     service: TheService,
     who: Who,
     execution: str,
@@ -94,12 +94,12 @@ async def _asked(
     wait = wait_of(prefer)
     if dry_run:
         return await tried(service.engine, who, execution, command, service.long_work.aside)
-    await _accepted(service, who, execution, command, key)
-    await waited(service, who, execution, wait)
-    return await found(service, who, execution)
+    await _give_command(service, who, execution, command, key)
+    await wait_for_rest(service, who, execution, wait)
+    return await shown_execution(service, who, execution)
 
 
-async def _accepted(
+async def _give_command(
     service: TheService, who: Who, execution: str, command: c.CallerCommand, key: str | None
 ) -> int:
     """Give a command; return the version after it.
@@ -136,20 +136,20 @@ async def signal(
     command = c.SendSignal(now=0.0, name=name, key=body.key, payload=body.payload)
     if dry_run:
         return await tried(service.engine, who, execution, command, service.long_work.aside)
-    version = await _accepted(service, who, execution, command, key)
-    met = await _met(service, execution, name, version)
-    await waited(service, who, execution, wait)
-    return Done(execution=await found(service, who, execution), waited=met)
+    version = await _give_command(service, who, execution, command, key)
+    was_awaited = await _was_awaited(service, execution, name, version)
+    await wait_for_rest(service, who, execution, wait)
+    return Done(execution=await shown_execution(service, who, execution), waited=was_awaited)
 
 
-async def _met(service: TheService, execution: str, name: str, version: int) -> bool:
+async def _was_awaited(service: TheService, execution: str, name: str, version: int) -> bool:
     """Tell whether a signal that was decided up to a version found somebody who waited: its record says so."""
     rows = await service.engine.store.read(
         execution, after=max(0, version - LOOKED_BACK), limit=LOOKED_BACK
     )
     events = [from_row(row).event for row in rows if row.seq <= version]
-    found = [one for one in events if isinstance(one, e.SignalReceived) and one.name == name]
-    return bool(found) and found[-1].run is not None
+    signals = [one for one in events if isinstance(one, e.SignalReceived) and one.name == name]
+    return bool(signals) and signals[-1].run is not None
 
 
 @post("/executions/{execution:str}/pause", status_code=200, opt=_ACT)
@@ -165,7 +165,7 @@ async def pause(
 ) -> Execution | DryRun:
     """Stop new firings."""
     command = c.Pause(now=0.0, reason=(data or Reason()).reason)
-    return await _asked(service, who, execution, command, key, prefer, dry_run=dry_run)
+    return await _ask(service, who, execution, command, key, prefer, dry_run=dry_run)
 
 
 @post("/executions/{execution:str}/resume", status_code=200, opt=_ACT)
@@ -179,7 +179,7 @@ async def resume(
     dry_run: Trial = False,
 ) -> Execution | DryRun:
     """Go on."""
-    return await _asked(service, who, execution, c.Resume(now=0.0), key, prefer, dry_run=dry_run)
+    return await _ask(service, who, execution, c.Resume(now=0.0), key, prefer, dry_run=dry_run)
 
 
 @post("/executions/{execution:str}/cancel", status_code=200, opt=_ACT)
@@ -195,15 +195,17 @@ async def cancel(
 ) -> Execution | DryRun:
     """Stop everything; the execution ends aborted."""
     command = c.Cancel(now=0.0, reason=(data or Reason()).reason or "cancelled")
-    return await _asked(service, who, execution, command, key, prefer, dry_run=dry_run)
+    return await _ask(service, who, execution, command, key, prefer, dry_run=dry_run)
 
 
 def _version(if_match: str | None) -> int | None:
     """Return the version that somebody saw; None where any will do."""
-    given = (if_match or "*").strip().strip('"')
-    if given != "*" and not (given.isascii() and given.isdigit() and len(given) <= VERSION_DIGITS):
-        raise ProblemError("stale", f"there is no version {given[:40]}")
-    return int(given) if given != "*" else None
+    version = (if_match or "*").strip().strip('"')
+    if version != "*" and not (
+        version.isascii() and version.isdigit() and len(version) <= VERSION_DIGITS
+    ):
+        raise ProblemError("stale", f"there is no version {version[:40]}")
+    return int(version) if version != "*" else None
 
 
 @patch("/executions/{execution:str}/ctx", status_code=200, opt=_ACT)
@@ -219,8 +221,8 @@ async def patch_ctx(
 ) -> Response[Execution | DryRun]:
     """Change values of ctx; with ``If-Match``, only if nothing happened since that version."""
     command = c.PatchCtx(now=0.0, values=data.values, reason=data.reason, at=_version(if_match))
-    shown = await _asked(service, who, execution, command, key, None, dry_run=dry_run)
-    headers = {"ETag": f'"{shown.version}"'} if isinstance(shown, Execution) else {}
+    shown = await _ask(service, who, execution, command, key, None, dry_run=dry_run)
+    headers = entity_tag(shown.version) if isinstance(shown, Execution) else {}
     return Response(shown, headers=headers)
 
 
@@ -246,7 +248,7 @@ async def override(
     command = c.Override(
         now=0.0, step=step, ok=error is None, result=result, error=error, reason=data.reason
     )
-    return await _asked(service, who, execution, command, key, None, dry_run=dry_run)
+    return await _ask(service, who, execution, command, key, None, dry_run=dry_run)
 
 
 @post("/executions/{execution:str}/steps/{step:str}/retry", status_code=200, opt=_ACT)
@@ -262,7 +264,7 @@ async def retry(
 ) -> Execution | DryRun:
     """Hand a step that is an incident out once more."""
     command = c.Retry(now=0.0, step=step, reason=(data or Reason()).reason)
-    return await _asked(service, who, execution, command, key, None, dry_run=dry_run)
+    return await _ask(service, who, execution, command, key, None, dry_run=dry_run)
 
 
 @post("/executions/{execution:str}/groups/{group:str}", status_code=200, opt=_ACT)
@@ -278,7 +280,7 @@ async def change_group(
 ) -> Execution | DryRun:
     """Change a live group: add, close, cancel, complete."""
     command = c.ChangeGroup(now=0.0, group=group, change=data.change, item=data.item)
-    return await _asked(service, who, execution, command, key, None, dry_run=dry_run)
+    return await _ask(service, who, execution, command, key, None, dry_run=dry_run)
 
 
 def router(base: str) -> Router:

@@ -4,48 +4,18 @@ from __future__ import annotations
 
 from typing import Any
 
-import msgspec
-from litestar import Request, Response, Router, get, post
+from litestar import Response, Router, get, post
 
 from petra.desk.principal import May
 from petra.playbook.migrate import migrate as migrated_text
 from petra.playbook.problems import problem_data
 from petra.playbook.schema import json_schema
 from petra.server.answers.authoring import CheckedText, MigratedText
-from petra.server.describing import answers, takes
+from petra.server.documents import PlaybookSource, text_of
 from petra.server.needs import KNOWN, needs
-from petra.server.problems import ProblemError
-from petra.server.service import TheService
-from petra.server.workbench import checked
-
-AnyHttpRequest = Request[Any, Any, Any]
-YAML = frozenset({"application/yaml", "application/x-yaml", "text/yaml", "text/plain"})
-
-
-class PlaybookSource(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A playbook, as text."""
-
-    text: str
-
-
-async def text_of(request: AnyHttpRequest) -> str:
-    """Return the text of a playbook that a request brings, as YAML or as ``{text}``.
-
-    Raises:
-        ProblemError: it brings neither.
-    """
-    body = await request.body()
-    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
-    try:
-        if kind in YAML:
-            return body.decode("utf-8-sig")
-        return msgspec.json.decode(body, type=PlaybookSource).text
-    except UnicodeDecodeError:
-        raise ProblemError("bad-request", "the text is not UTF-8") from None
-    except msgspec.DecodeError as error:
-        raise ProblemError(
-            "bad-request", f"send application/yaml, or JSON of the form {{text}}: {error}"
-        ) from None
+from petra.server.openapi import answers, takes
+from petra.server.service import AnyHttpRequest, TheService
+from petra.server.workbench import check_text
 
 
 @post(
@@ -55,7 +25,7 @@ async def text_of(request: AnyHttpRequest) -> str:
 )
 async def check(service: TheService, request: AnyHttpRequest) -> Response[dict[str, Any]]:
     """Check a playbook: its problems with places and fixes, its graph, and whether it is sound, or how it gets stuck."""
-    return Response(await service.long_work.do(checked, await text_of(request)))
+    return Response(await service.long_work.do(check_text, await text_of(request)))
 
 
 @post(
@@ -69,8 +39,8 @@ async def migrate(service: TheService, request: AnyHttpRequest) -> dict[str, Any
 
 
 def _migrated(text: str) -> dict[str, Any]:
-    made = migrated_text(text, "playbook.yaml")
-    return {"text": made.text, "problems": [problem_data(one) for one in made.problems]}
+    migrated = migrated_text(text, "playbook.yaml")
+    return {"text": migrated.text, "problems": [problem_data(one) for one in migrated.problems]}
 
 
 @get("/schema", opt=KNOWN)

@@ -13,8 +13,8 @@ from petra.desk.carrying import carry_out
 from petra.desk.ids import chosen_id
 from petra.desk.principal import May
 from petra.desk.trying import DryRun, tried_branch, tried_move
-from petra.server.describing import tries
 from petra.server.needs import needs
+from petra.server.openapi import tries
 from petra.server.parameters import wait_of
 from petra.server.problems import ProblemError
 from petra.server.resources.acts import Body, Trial
@@ -22,13 +22,14 @@ from petra.server.resources.executions import (
     Key,
     Prefer,
     Text,
+    answer_of,
     command_id,
     definition_text,
-    found,
+    shown_execution,
 )
 from petra.server.service import TheService, Who
 from petra.server.shapes import Execution
-from petra.server.waiting import waited
+from petra.server.waiting import wait_for_rest
 
 
 class BranchBody(Body, frozen=True, kw_only=True):
@@ -69,8 +70,8 @@ async def rerun(
 ) -> Response[Execution | DryRun]:
     """Start an execution with the past of this one up to before a step was last started."""
     command = command_id(who, key, f"rerun {execution}")
-    made = _branch(service, execution, data, command, who.namespace, step=data.step)
-    return await _branched(service, who, made, prefer, dry_run=dry_run)
+    request = _request(service, execution, data, command, who.namespace, step=data.step)
+    return await _begin(service, who, request, prefer, dry_run=dry_run)
 
 
 @post(
@@ -90,11 +91,11 @@ async def fork(
 ) -> Response[Execution | DryRun]:
     """Start an execution with the past of this one up to a record."""
     command = command_id(who, key, f"fork {execution}")
-    made = _branch(service, execution, data, command, who.namespace, at=data.at)
-    return await _branched(service, who, made, prefer, dry_run=dry_run)
+    request = _request(service, execution, data, command, who.namespace, at=data.at)
+    return await _begin(service, who, request, prefer, dry_run=dry_run)
 
 
-def _branch(
+def _request(
     service: TheService,
     origin: str,
     data: BranchBody,
@@ -111,22 +112,22 @@ def _branch(
     )  # fmt: skip
 
 
-async def _branched(
-    service: TheService, who: Who, made: ForkRequest, prefer: str | None, *, dry_run: bool
+async def _begin(
+    service: TheService, who: Who, request: ForkRequest, prefer: str | None, *, dry_run: bool
 ) -> Response[Execution | DryRun]:
     wait = wait_of(prefer)
     if dry_run:
-        return Response(await tried_branch(service.engine, who, made), status_code=200)
-    known = await service.engine.store.answer(made.id) if made.id else None
+        return Response(await tried_branch(service.engine, who, request), status_code=200)
+    known = await service.engine.store.answer(request.id) if request.id else None
     if known is not None:  # the id of what was begun then
-        made = msgspec.structs.replace(made, execution=msgspec.json.decode(known.body)["execution"])
-    reply = await carry_out(service.desk, who, made)
+        request = msgspec.structs.replace(
+            request, execution=msgspec.json.decode(known.body)["execution"]
+        )
+    reply = await carry_out(service.desk, who, request)
     if reply.refused:
         raise ProblemError("refused", reply.refused)
-    await waited(service, who, made.execution, wait)
-    shown = await found(service, who, made.execution)
-    headers = {"Location": f"{service.base}/executions/{shown.id}", "ETag": f'"{shown.version}"'}
-    return Response(shown, status_code=201, headers=headers)
+    await wait_for_rest(service, who, request.execution, wait)
+    return answer_of(service, await shown_execution(service, who, request.execution), 201)
 
 
 class MigrateBody(Body, frozen=True, kw_only=True):
@@ -156,17 +157,17 @@ async def migrate(
     """Move a live execution to another definition, if that is proved to fit; steps are called otherwise as ``renamed`` says."""
     wait = wait_of(prefer)
     text = await definition_text(service, who, data.playbook, data.version)
-    made = Move(
+    move = Move(
         id=command_id(who, key, f"migrate {execution}"), execution=execution, playbook=text, renamed=data.renamed,
         reason=data.reason, rest=False,
     )  # fmt: skip
     if dry_run:
-        return await tried_move(service.engine, made)
-    reply = await carry_out(service.desk, who, made)
+        return await tried_move(service.engine, move)
+    reply = await carry_out(service.desk, who, move)
     if reply.refused:
         raise ProblemError("refused", reply.refused)
-    await waited(service, who, execution, wait)
-    return await found(service, who, execution)
+    await wait_for_rest(service, who, execution, wait)
+    return await shown_execution(service, who, execution)
 
 
 def router(base: str) -> Router:

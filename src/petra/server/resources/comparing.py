@@ -19,10 +19,10 @@ from petra.export import FORMS, PROFILES, ExportedLog
 from petra.kernel import Record
 from petra.kernel import events as e
 from petra.server.answers.stories import Diff, Lineage, Verified
-from petra.server.describing import answers, forms
 from petra.server.needs import needs
+from petra.server.openapi import answers, forms
 from petra.server.problems import ProblemError
-from petra.server.resources.executions import rows_of
+from petra.server.resources.executions import execution_items
 from petra.server.service import TheService, Who
 from petra.store.rows import ExecutionFilter, StoredExecution
 
@@ -66,19 +66,19 @@ async def lineage(service: TheService, who: Who, execution: FromPath[str]) -> di
 
 
 async def _shown(service: TheService, rows: Sequence[StoredExecution]) -> list[dict[str, Any]]:
-    shown: list[dict[str, Any]] = msgspec.to_builtins(await rows_of(service, rows))
+    shown: list[dict[str, Any]] = msgspec.to_builtins(await execution_items(service, rows))
     return shown
 
 
 async def _parents(service: TheService, stored: StoredExecution) -> list[str]:
     """Return who started an execution, and who started them, nearest first."""
-    found: list[str] = []
+    parents: list[str] = []
     above = stored.row.parent
-    while above and len(found) < DEPTH_MAX:
-        found.append(above)
+    while above and len(parents) < DEPTH_MAX:
+        parents.append(above)
         parent = await service.engine.store.execution(above)
         above = parent.row.parent if parent is not None else ""
-    return found
+    return parents
 
 
 async def _log(service: TheService, execution: str) -> tuple[Entry, list[Record]]:

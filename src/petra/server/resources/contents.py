@@ -16,12 +16,12 @@ from petra.desk.principal import May
 from petra.engine.codec import from_row
 from petra.engine.logs import file_of
 from petra.server.answers.stories import RangeOfValue, WholeRecord
-from petra.server.describing import answers
 from petra.server.needs import needs
-from petra.server.parameters import bounded
+from petra.server.openapi import answers
+from petra.server.parameters import Limit, MaybeLimit, MaybeNumber, Number, page_size
 from petra.server.problems import ProblemError
-from petra.server.ranges import RangeReader, ranged
-from petra.server.resources.executions import rows_of
+from petra.server.ranges import RangeReader, range_of
+from petra.server.resources.executions import execution_items
 from petra.server.resources.stories import run_of
 from petra.server.service import TheService, Who
 from petra.server.shapes import ExecutionItem, Page
@@ -42,26 +42,26 @@ async def records(
     service: TheService,
     who: Who,
     execution: FromPath[str],
-    after: FromQuery[int] = 0,
-    limit: FromQuery[int] = 100,
+    after: Number = 0,
+    limit: Limit = 100,
     step: FromQuery[str | None] = None,
     record_type: RecordType = None,
-    cursor: FromQuery[int | None] = None,
+    cursor: MaybeNumber = None,
 ) -> Page[dict[str, Any]]:
     """Return records of an execution, whole, behind one of them: all, or those of a type or about a step."""
-    most, behind = bounded(limit), max(0, cursor if cursor is not None else after)
+    most, behind = page_size(limit), max(0, cursor if cursor is not None else after)
     await service.desk.get(who, execution)
     about = await _about(service, execution, step)
-    found: list[RecordRow] = []
-    while len(found) < most:
+    fitting: list[RecordRow] = []
+    while len(fitting) < most:
         rows = await service.engine.store.read(execution, after=behind, limit=SCANNED_MAX)
         fit = [row for row in rows if record_type in (None, row.type) and about(row.seq)]
-        found += fit
+        fitting += fit
         behind = rows[-1].seq if rows else behind
         if len(rows) < SCANNED_MAX:
             break
-    page = found[:most]
-    more = len(found) > most
+    page = fitting[:most]
+    more = len(fitting) > most
     items = [msgspec.to_builtins(from_row(row)) for row in page]
     return Page(items=items, next=str(page[-1].seq) if more else None)
 
@@ -80,14 +80,14 @@ async def children(
     service: TheService,
     who: Who,
     execution: FromPath[str],
-    limit: FromQuery[int] = 100,
+    limit: Limit = 100,
     cursor: FromQuery[str | None] = None,
 ) -> Page[ExecutionItem]:
     """List the executions that this one started."""
     await service.desk.get(who, execution)
     wanted = ExecutionFilter(parent=execution)
-    page = await service.desk.executions(who, wanted, cursor=cursor, limit=bounded(limit))
-    return Page(items=await rows_of(service, page.rows), next=page.cursor)
+    page = await service.desk.executions(who, wanted, cursor=cursor, limit=page_size(limit))
+    return Page(items=await execution_items(service, page.rows), next=page.cursor)
 
 
 # What steps printed
@@ -98,11 +98,11 @@ async def logs(
     service: TheService,
     who: Who,
     execution: FromPath[str],
-    run: FromQuery[int | None] = None,
+    run: MaybeNumber = None,
     step: FromQuery[str | None] = None,
     after: FromQuery[float | None] = None,
     text: FromQuery[str] = "",
-    limit: FromQuery[int | None] = None,
+    limit: MaybeLimit = None,
 ) -> Stream:
     """Return what the steps of an execution printed, a JSON document per line, oldest first.
 
@@ -112,13 +112,13 @@ async def logs(
     await service.desk.get(who, execution)
     wanted = _Lines(step, after, text)
     if run is not None:
-        _, found = await run_of(service, execution, run)
-        if step not in (None, found.step):
-            raise ProblemError("bad-request", f"run {run} is one of '{found.step}'")
-        wanted = _Lines(found.step, after, text, found)
+        _, history = await run_of(service, execution, run)
+        if step not in (None, history.step):
+            raise ProblemError("bad-request", f"run {run} is one of '{history.step}'")
+        wanted = _Lines(history.step, after, text, history)
     path = file_of(service.home / LOGS, execution)
     if limit is not None:
-        last = await service.long_work.aside(lambda: wanted.last(path, bounded(limit)))
+        last = await service.long_work.aside(lambda: wanted.last(path, page_size(limit)))
         return Stream(iter([last]), media_type="application/x-ndjson")
     return Stream(_lines(path, wanted), media_type="application/x-ndjson")
 
@@ -158,13 +158,13 @@ class _Lines:
 
     def last(self, path: Path, most: int) -> bytes:
         """Return the last lines of a file that are wanted, read from its end."""
-        found: list[bytes] = []
+        lines: list[bytes] = []
         for line in _backwards(path):
-            if len(found) == most:
+            if len(lines) == most:
                 break
             if line and (self.is_all or self.has(line)):
-                found.append(line + b"\n")
-        return b"".join(reversed(found))
+                lines.append(line + b"\n")
+        return b"".join(reversed(lines))
 
 
 def _is_of(run: RunHistory, line: dict[str, Any]) -> bool:
@@ -219,8 +219,8 @@ async def value(
     execution: FromPath[str],
     ref: FromPath[str],
     path: FromQuery[str] = "",
-    offset: FromQuery[int] = 0,
-    limit: FromQuery[int] = 100,
+    offset: Annotated[int, QueryParameter(schema_extra={"minimum": 0})] = 0,
+    limit: Annotated[int, QueryParameter(schema_extra={"minimum": 1, "maximum": RANGE_MAX})] = 100,
 ) -> dict[str, Any]:
     """Return part of a value: so many items of a list, keys of an object, characters of a text, or bytes.
 
@@ -231,7 +231,7 @@ async def value(
         raise ProblemError("bad-request", f"'limit' is from 1 to {RANGE_MAX:,}, 'offset' from 0")
     entry, engine = await service.engine.view(execution), service.engine
     reader = RangeReader(engine.store, engine.objects, entry.state, service.long_work.aside)
-    return await ranged(reader, ref.lstrip("/"), path, offset, limit)
+    return await range_of(reader, ref.lstrip("/"), path, offset, limit)
 
 
 def router(base: str) -> Router:

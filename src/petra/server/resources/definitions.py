@@ -16,13 +16,13 @@ from petra.net.compile import compile as compiled_net
 from petra.net.graph import net_graph, steps_graph
 from petra.playbook import InvalidPlaybookError, read
 from petra.server.answers.authoring import Graph, Heat, PlaybookWithText
-from petra.server.describing import answers
 from petra.server.needs import needs
-from petra.server.parameters import bounded
+from petra.server.openapi import answers
+from petra.server.parameters import Limit, page_size
 from petra.server.problems import ProblemError
 from petra.server.service import Here, TheService
 from petra.server.shapes import Page, PlaybookItem, playbook_item
-from petra.server.workbench import taken_in
+from petra.server.workbench import input_of
 from petra.store.rows import ExecutionFilter, PlaybookRow
 from petra.story import RunHistory, Story
 
@@ -55,7 +55,7 @@ async def with_text(service: TheService, row: PlaybookRow) -> dict[str, Any]:
     """Return a playbook with the text that is run, and with what it is started with."""
     shown: dict[str, Any] = msgspec.to_builtins(playbook_item(row))
     try:
-        taken = taken_in(await service.texts.stored(row))
+        taken = input_of(await service.texts.stored(row))
     except InvalidPlaybookError:  # an older one that this version cannot read is shown as it is
         taken = {"workload": {}, "input_schema": None}
     return {**shown, "text": row.source.decode(), **taken}
@@ -88,7 +88,7 @@ def _net(text: str) -> dict[str, Any]:
 
 @get("/playbooks/{path:str}/versions", opt=needs(May.SEE))
 async def versions(
-    service: TheService, here: Here, path: FromPath[str], limit: FromQuery[int] = 100
+    service: TheService, here: Here, path: FromPath[str], limit: Limit = 100
 ) -> Page[PlaybookItem]:
     """List what was applied under a path, the current one first."""
     return await versions_of(service, here, path, limit)
@@ -97,7 +97,7 @@ async def versions(
 async def versions_of(service: TheService, here: Here, path: str, limit: int) -> Page[PlaybookItem]:
     """Return what was applied under a path."""
     rows = await service.engine.store.playbook_versions(
-        path, limit=bounded(limit), namespace=here.namespace
+        path, limit=page_size(limit), namespace=here.namespace
     )
     if not rows:
         raise ProblemError("not-found", f"no playbook '{path[:100]}' was applied")
@@ -106,7 +106,7 @@ async def versions_of(service: TheService, here: Here, path: str, limit: int) ->
 
 @get("/playbooks/{path:str}/heat", opt=needs(May.SEE) | answers(Heat))
 async def heat(
-    service: TheService, here: Here, path: FromPath[str], last: FromQuery[int] = 100
+    service: TheService, here: Here, path: FromPath[str], last: Limit = 100
 ) -> dict[str, Any]:
     """Sum up the last executions of a playbook: how long its steps take, how often they fail, how often arcs are taken."""
     return await heat_of(service, here, path, last)
@@ -142,7 +142,7 @@ def summed(stories: Iterable[Story]) -> dict[str, Any]:
         for run in story.runs:
             runs.setdefault(run.step, []).append(run)
     return {
-        "steps": {step: _step(found) for step, found in runs.items()},
+        "steps": {step: _step(own) for step, own in runs.items()},
         "arcs": [
             {"from": step, "index": index, "count": count}
             for (step, index), count in sorted(arcs.items())

@@ -5,19 +5,18 @@ from __future__ import annotations
 from html import escape
 from typing import Any
 
-from litestar import MediaType, Request, Response, Router, get
+from litestar import MediaType, Response, Router, get
 
-from petra.server.describing import described, operations
 from petra.server.needs import OPEN
+from petra.server.openapi import description_of, operations
 from petra.server.problems import CODES
-
-AnyHttpRequest = Request[Any, Any, Any]
+from petra.server.service import AnyHttpRequest
 
 
 @get("/openapi.json", include_in_schema=False, media_type=MediaType.JSON, opt=OPEN)
 async def openapi(request: AnyHttpRequest) -> dict[str, Any]:
     """Describe the API for programs."""
-    return described(request.app)
+    return description_of(request.app)
 
 
 @get("/api/docs", include_in_schema=False, media_type=MediaType.HTML, opt=OPEN)
@@ -25,7 +24,7 @@ async def page(request: AnyHttpRequest) -> Response[str]:
     """Describe the API for people."""
     policy = "default-src 'none'; style-src 'unsafe-inline'"
     return Response(
-        _page(described(request.app)),
+        _page(description_of(request.app)),
         media_type=MediaType.HTML,
         headers={"Content-Security-Policy": policy},
     )
@@ -47,7 +46,9 @@ def _page(schema: dict[str, Any]) -> str:
     for method, path, operation in operations(schema):
         tag = (operation.get("tags") or ["other"])[0]
         by_tag.setdefault(tag, []).append(_call(method, path, operation))
-    calls = "".join(f"<h2>{escape(tag)}</h2>{''.join(found)}" for tag, found in by_tag.items())
+    calls = "".join(
+        f"<h2>{escape(tag)}</h2>{''.join(described)}" for tag, described in by_tag.items()
+    )
     problems = "".join(
         f"<tr><td><code>{escape(name)}</code></td><td>{code.status}</td><td>{escape(code.title)}; {escape(code.hint)}</td></tr>"
         for name, code in CODES.items()

@@ -8,30 +8,31 @@ from collections.abc import Sequence
 from typing import Annotated, Any
 
 import msgspec
-from litestar import Request, Response, Router, get
-from litestar.params import FromPath, FromQuery, HeaderParameter
+from litestar import Response, Router, get
+from litestar.params import FromPath, FromQuery, HeaderParameter, QueryParameter
 
 from petra.desk.principal import May, Principal
 from petra.desk.whole import has_references, whole
 from petra.engine.cache import UnknownExecutionError
 from petra.engine.news import OVER
 from petra.objects import is_reference
+from petra.server.conditions import entity_tag
 from petra.server.needs import needs
-from petra.server.parameters import bounded, wait_of
+from petra.server.parameters import Limit, page_size, wait_of
 from petra.server.problems import ProblemError
 from petra.server.resources.filters import Which
 from petra.server.service import Here, TheService, Who
 from petra.server.shapes import Execution, ExecutionItem, Page, execution_item, row_data
-from petra.server.waiting import seen_of, waited
+from petra.server.waiting import seen_of, wait_for_rest
 from petra.store.rows import PlaybookRow, StoredExecution
 
 Key = Annotated[str | None, HeaderParameter(name="Idempotency-Key", required=False, max_length=200)]
 Seen = Annotated[str | None, HeaderParameter(name="If-None-Match", required=False)]
 Prefer = Annotated[str | None, HeaderParameter(name="Prefer", required=False)]
-AnyHttpRequest = Request[Any, Any, Any]
 PART_BYTES = 1 << 16
 DIGEST = re.compile(r"[0-9a-f]{64}")
 SORTS = ("started", "-started")
+Sort = Annotated[str, QueryParameter(schema_extra={"enum": list(SORTS)})]
 LOGS = "logs"
 """Where the logs of runs are, in the home."""
 
@@ -42,7 +43,7 @@ class Text(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     text: str
 
 
-async def applied(
+async def applied_playbook(
     service: TheService, who: Principal, path: str, version: str | None
 ) -> PlaybookRow:
     """Return what was applied under a path, or under a digest."""
@@ -57,7 +58,7 @@ async def applied(
 
 
 async def definition_text(
-    service: TheService, who: Principal, given: str | Text, version: str | None
+    service: TheService, who: Principal, playbook: str | Text, version: str | None
 ) -> str:
     """Return a definition as text: one that was sent, once it is known to be good, or one that was applied.
 
@@ -65,10 +66,10 @@ async def definition_text(
         InvalidPlaybookError: it has errors.
         ProblemError: there is none of that path.
     """
-    if isinstance(given, Text):
-        await service.texts.read(given.text, "the playbook")
-        return given.text
-    return (await applied(service, who, given, version)).source.decode()
+    if isinstance(playbook, Text):
+        await service.texts.read(playbook.text, "the playbook")
+        return playbook.text
+    return (await applied_playbook(service, who, playbook, version)).source.decode()
 
 
 def command_id(who: Who, key: str | None, act: str) -> str:
@@ -78,7 +79,7 @@ def command_id(who: Who, key: str | None, act: str) -> str:
     return "http-" + hashlib.sha256(f"{who.name}\0{act}\0{key}".encode()).hexdigest()
 
 
-async def found(service: TheService, who: Who, execution: str) -> Execution:
+async def shown_execution(service: TheService, who: Who, execution: str) -> Execution:
     """Return an execution as it is shown."""
     result = await service.desk.get(who, execution)
     stored = await service.engine.store.execution(execution)
@@ -95,7 +96,7 @@ async def found(service: TheService, who: Who, execution: str) -> Execution:
 
 def answer_of(service: TheService, shown: Execution, status: int) -> Response[Any]:
     """Answer with an execution, and where it is."""
-    headers = {"Location": f"{service.base}/executions/{shown.id}", "ETag": f'"{shown.version}"'}
+    headers = {"Location": f"{service.base}/executions/{shown.id}", **entity_tag(shown.version)}
     return Response(shown, status_code=status, headers=headers)
 
 
@@ -104,19 +105,21 @@ async def listed(
     service: TheService,
     here: Here,
     which: Which,
-    sort: FromQuery[str] = "-started",
-    limit: FromQuery[int] = 100,
+    sort: Sort = "-started",
+    limit: Limit = 100,
     cursor: FromQuery[str | None] = None,
 ) -> Page[ExecutionItem]:
     """List executions, latest start first, or with ``sort=started`` the first one first."""
     if sort not in SORTS:
         raise ProblemError("bad-request", f"'sort={sort[:40]}': one of {', '.join(SORTS)}")
     ordered = msgspec.structs.replace(which, oldest_first=sort == "started")
-    page = await service.desk.executions(here, ordered, cursor=cursor, limit=bounded(limit))
-    return Page(items=await rows_of(service, page.rows), next=page.cursor)
+    page = await service.desk.executions(here, ordered, cursor=cursor, limit=page_size(limit))
+    return Page(items=await execution_items(service, page.rows), next=page.cursor)
 
 
-async def rows_of(service: TheService, rows: Sequence[StoredExecution]) -> list[ExecutionItem]:
+async def execution_items(
+    service: TheService, rows: Sequence[StoredExecution]
+) -> list[ExecutionItem]:
     """Return executions as lists show them, with what each does now."""
     doings = await service.doings.of(rows)
     return [execution_item(row, doing) for row, doing in zip(rows, doings, strict=True)]
@@ -131,9 +134,9 @@ async def one(
     seen: Seen = None,
 ) -> Response[Execution]:
     """Show an execution; with ``Prefer: wait=N`` once it ends or rests, and has moved on from the ETag in ``If-None-Match``."""
-    await waited(service, who, execution, wait_of(prefer), seen_of(seen))
-    shown = await found(service, who, execution)
-    return Response(shown, headers={"ETag": f'"{shown.version}"'})
+    await wait_for_rest(service, who, execution, wait_of(prefer), seen_of(seen))
+    shown = await shown_execution(service, who, execution)
+    return Response(shown, headers=entity_tag(shown.version))
 
 
 @get("/executions/{execution:str}/result", opt=needs(May.SEE))

@@ -13,8 +13,8 @@ from petra.desk.looking import looked
 from petra.desk.principal import May
 from petra.kernel.state import State
 from petra.server.answers.stories import ExplainedNow
-from petra.server.describing import answers
 from petra.server.needs import needs
+from petra.server.openapi import answers
 from petra.server.service import TheService
 
 EACH = 3
@@ -33,15 +33,15 @@ async def explained(
 
 
 def with_acts(
-    found: dict[str, Any], state: State, base: str, step: str | None = None
+    explanation: dict[str, Any], state: State, base: str, step: str | None = None
 ) -> dict[str, Any]:
     """Add to what waits the calls that would end it, and leave out other steps than one that is named."""
     waiting = [
         {**one, "acts": list(_acts(one, state, base))}
-        for one in found["waiting"]
+        for one in explanation["waiting"]
         if step in (None, one["step"])
     ]
-    return {**found, "waiting": waiting}
+    return {**explanation, "waiting": waiting}
 
 
 def _acts(waiting: dict[str, Any], state: State, base: str) -> Iterator[dict[str, str]]:

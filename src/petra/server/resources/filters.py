@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime
+from typing import Annotated
 
+import msgspec
 from litestar.di import NamedDependency
-from litestar.params import FromQuery
+from litestar.params import FromQuery, QueryParameter
 
 from petra.desk.principal import Principal
 from petra.engine.admit import BUSINESS_KEY
@@ -16,6 +18,9 @@ from petra.store.rows import ExecutionFilter
 
 Which = NamedDependency[ExecutionFilter]
 """What a handler asks for by the name ``which``: the filter that stands in the address."""
+
+Moment = Annotated[str | None, QueryParameter(schema_extra={"format": "date-time"})]
+"""A time as text: the framework would take a number for one, too."""
 
 
 async def which(
@@ -29,18 +34,19 @@ async def which(
     text: FromQuery[str] = "",
     label: FromQuery[list[str] | None] = None,
     business_key: FromQuery[str | None] = None,
-    since: FromQuery[datetime | None] = None,
-    until: FromQuery[datetime | None] = None,
-    ended_before: FromQuery[datetime | None] = None,
+    since: Moment = None,
+    until: Moment = None,
+    ended_before: Moment = None,
 ) -> ExecutionFilter:
     """Return the filter that stands in an address."""
-    return await filtered(
+    return await filter_of(
         service, here, status=status, playbook=playbook, version=version, parent=parent, text=q or text, label=label,
-        business_key=business_key, since=since, until=until, ended_before=ended_before,
+        business_key=business_key, since=_time("since", since), until=_time("until", until),
+        ended_before=_time("ended_before", ended_before),
     )  # fmt: skip
 
 
-async def filtered(
+async def filter_of(
     service: Service,
     here: Principal,
     *,
@@ -64,6 +70,15 @@ async def filtered(
     )  # fmt: skip
 
 
+def _time(name: str, given: str | None) -> datetime | None:
+    try:
+        return msgspec.convert(given, datetime | None)
+    except msgspec.ValidationError:
+        raise ProblemError(
+            "bad-request", f"'{name}={str(given)[:40]}': write a time such as 2026-01-31T09:00:00Z"
+        ) from None
+
+
 async def _digest_of(
     service: Service, here: Principal, playbook: str | None, version: str | None
 ) -> str | None:
@@ -76,13 +91,13 @@ async def _digest_of(
     return row.digest if row is not None else version
 
 
-def _labels(given: Sequence[str], business_key: str | None) -> tuple[tuple[str, str], ...]:
+def _labels(labels: Sequence[str], business_key: str | None) -> tuple[tuple[str, str], ...]:
     own = ((BUSINESS_KEY, business_key),) if business_key is not None else ()
-    return (*own, *(_label(one) for one in given))
+    return (*own, *(_label(one) for one in labels))
 
 
-def _label(given: str) -> tuple[str, str]:
-    name, colon, value = given.partition(":")
+def _label(label: str) -> tuple[str, str]:
+    name, colon, value = label.partition(":")
     if not colon:
-        raise ProblemError("bad-request", f"'label={given[:100]}': write label=NAME:VALUE")
+        raise ProblemError("bad-request", f"'label={label[:100]}': write label=NAME:VALUE")
     return name, value

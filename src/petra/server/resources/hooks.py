@@ -12,7 +12,7 @@ import hmac
 from typing import Any, Final
 
 import msgspec
-from litestar import Request, Response, Router, get, post, route
+from litestar import Response, Router, get, post, route
 from litestar.params import FromPath
 
 from petra.desk.principal import May, Principal
@@ -24,15 +24,14 @@ from petra.errors import ExpressionError
 from petra.keychain import KeychainError
 from petra.playbook.trigger import Webhook
 from petra.server.answers.triggers import HookAnswer
-from petra.server.describing import answers
 from petra.server.needs import PAGE
+from petra.server.openapi import answers
 from petra.server.problems import ProblemError
-from petra.server.service import Service, TheService
+from petra.server.service import AnyHttpRequest, Service, TheService
 from petra.triggers.incoming import Incoming, Occurrence, RefusedRequestError, occurrences_in
 from petra.triggers.rules import Response as Answer
 from petra.triggers.signatures import UnverifiedError, secrets_in, verify
 
-AnyHttpRequest = Request[Any, Any, Any]
 AT_ONCE: Final = 32
 CHALLENGE_MAX: Final = 1_000
 _HEADERS: Final = {
@@ -55,33 +54,33 @@ async def arrived(
         return _plain(token)
     incoming = await _verified(service, kept, request)
     try:
-        found = occurrences_in(hook, incoming)
+        occurrences = occurrences_in(hook, incoming)
     except RefusedRequestError as error:
         raise ProblemError("bad-request", str(error)) from None
-    if hook.challenge == "slack" and (token := _slack_challenge(found)):
+    if hook.challenge == "slack" and (token := _slack_challenge(occurrences)):
         return _plain(token)
     if kept.paused:
         raise ProblemError("unavailable", "it is paused; send it again later")
-    taken = await _taken(service, kept, found)
+    taken = await _taken(service, kept, occurrences)
     if len(taken) != 1:
         body: Any = {"state": "taken", "events": [_shown(one) for one in taken]}
         return Response(body, status_code=202, headers=_HEADERS)
-    return await _answered(service, kept, found[0], taken[0])
+    return await _answered(service, kept, occurrences[0], taken[0])
 
 
 @get("/hooks/{path:path}", include_in_schema=False, opt=PAGE)
 async def asked(service: TheService, request: AnyHttpRequest, path: FromPath[str]) -> Response[str]:
     """Answer who wants to know whether the address is meant."""
     kept = _kept(service, path)
-    given = request.query_params
+    parameters = request.query_params
     match _hook(kept).challenge:
-        case "microsoft" if token := given.get("validationToken"):
+        case "microsoft" if token := parameters.get("validationToken"):
             return _plain(token)
-        case "meta" if given.get("hub.mode") == "subscribe":
-            shown = str(given.get("hub.verify_token", "")).encode()
+        case "meta" if parameters.get("hub.mode") == "subscribe":
+            shown = str(parameters.get("hub.verify_token", "")).encode()
             known = [one.encode() for one in await _secrets(service, kept)]
             if any([hmac.compare_digest(shown, one) for one in known]):  # noqa: C419 - all are compared
-                return _plain(str(given.get("hub.challenge", "")))
+                return _plain(str(parameters.get("hub.challenge", "")))
             raise ProblemError("unverified", "the token is not the one of the trigger")
         case _:
             raise ProblemError("method-not-allowed", "events are sent to it with POST")
@@ -151,8 +150,8 @@ async def _body(request: AnyHttpRequest, most: int) -> bytes:
     return b"".join(parts)
 
 
-def _slack_challenge(found: list[Occurrence]) -> str:
-    body = found[0].event.get("body")
+def _slack_challenge(occurrences: list[Occurrence]) -> str:
+    body = occurrences[0].event.get("body")
     if not isinstance(body, dict) or body.get("type") != "url_verification":
         return ""
     token = body.get("challenge")
@@ -162,19 +161,19 @@ def _slack_challenge(found: list[Occurrence]) -> str:
 # What came of it
 
 
-async def _taken(service: Service, kept: KeptTrigger, found: list[Occurrence]) -> list[Taken]:
+async def _taken(service: Service, kept: KeptTrigger, occurrences: list[Occurrence]) -> list[Taken]:
     intake = service.engine.triggers.intake
-    if len(found) == 1:
-        return [await intake.take(kept, found[0])]
+    if len(occurrences) == 1:
+        return [await intake.take(kept, occurrences[0])]
     taken: list[Taken] = []
-    for begin in range(0, len(found), AT_ONCE):
-        some = found[begin : begin + AT_ONCE]
+    for begin in range(0, len(occurrences), AT_ONCE):
+        some = occurrences[begin : begin + AT_ONCE]
         taken += await asyncio.gather(*(intake.take(kept, one) for one in some))
     return taken
 
 
 async def _answered(
-    service: Service, kept: KeptTrigger, given: Occurrence, taken: Taken
+    service: Service, kept: KeptTrigger, occurrence: Occurrence, taken: Taken
 ) -> Response[Any]:
     """Answer: what came of it, or what the trigger says once the execution has ended."""
     respond = _hook(kept).respond
@@ -192,7 +191,7 @@ async def _answered(
         place = {"Location": f"{service.base}/executions/{taken.execution}"}
         return Response(_shown(taken), status_code=202, headers={**_HEADERS, **place})
     try:
-        answer = kept.rules.respond(given.event, execution, service.clock.now())
+        answer = kept.rules.respond(occurrence.event, execution, service.clock.now())
     except ExpressionError as error:
         words = f"execution {taken.execution}, and its answer cannot be written: {error}"
         raise ProblemError("unreadable", words) from None
@@ -216,9 +215,9 @@ async def _ended(service: Service, kept: KeptTrigger, taken: Taken, wait: float)
 
 
 def _written(answer: Answer) -> Response[Any]:
-    given = {name.lower(): value for name, value in answer.headers.items()}
-    media = given.pop("content-type", "")
-    headers = {**_HEADERS, **given}
+    own = {name.lower(): value for name, value in answer.headers.items()}
+    media = own.pop("content-type", "")
+    headers = {**_HEADERS, **own}
     if isinstance(answer.body, str):
         text = answer.body.encode()
         media = media or "text/plain; charset=utf-8"

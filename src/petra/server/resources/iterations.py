@@ -6,14 +6,14 @@ from collections.abc import Iterable
 from typing import Annotated, Any, Literal
 
 from litestar import Router, get
-from litestar.params import FromPath, FromQuery, QueryParameter
+from litestar.params import FromPath, QueryParameter
 
 from petra.desk.principal import May
 from petra.kernel import events as e
 from petra.server.answers.stories import IterationItem, IterationsMap
-from petra.server.describing import answers
 from petra.server.needs import needs
-from petra.server.parameters import bounded
+from petra.server.openapi import answers
+from petra.server.parameters import Limit, MaybeNumber, NumberInPath, page_size
 from petra.server.problems import ProblemError
 from petra.server.resources.stories import preview, records_at, run_of
 from petra.server.service import TheService
@@ -39,14 +39,14 @@ async def _loop(service: TheService, execution: str, number: int) -> LoopHistory
 async def iterations(
     service: TheService,
     execution: FromPath[str],
-    n: FromPath[int],
+    n: NumberInPath,
     wanted: TurnsIn = None,
     first: From = 0,
-    limit: FromQuery[int] = 100,
-    cursor: FromQuery[int | None] = None,
+    limit: Limit = 100,
+    cursor: MaybeNumber = None,
 ) -> Page[dict[str, Any]]:
     """List the iterations of a loop in the order of their indices, from one of them on."""
-    loop, most = await _loop(service, execution, n), bounded(limit)
+    loop, most = await _loop(service, execution, n), page_size(limit)
     begin = max(0, cursor if cursor is not None else first)
 
     def chosen() -> list[tuple[int, tuple[int, ...], IterationHistory]]:
@@ -57,8 +57,8 @@ async def iterations(
         )
         return [one for one, _ in zip(fit, range(most + 1), strict=False)]
 
-    found = await service.long_work.aside(chosen)
-    shown = found[:most]
+    turns = await service.long_work.aside(chosen)
+    shown = turns[:most]
     results = await _results(service, execution, {turn.last for _, _, turn in shown if turn.last})
     items = [
         {
@@ -68,7 +68,7 @@ async def iterations(
         }
         for number, path, turn in shown
     ]  # fmt: skip
-    return Page(items=items, next=str(found[most][0]) if len(found) > most else None)
+    return Page(items=items, next=str(turns[most][0]) if len(turns) > most else None)
 
 
 async def _results(
@@ -89,7 +89,7 @@ async def _results(
     opt=needs(May.SEE) | answers(IterationsMap),
 )
 async def iterations_map(
-    service: TheService, execution: FromPath[str], n: FromPath[int]
+    service: TheService, execution: FromPath[str], n: NumberInPath
 ) -> dict[str, Any]:
     """Return all iterations of a loop as columns, little-endian in base64.
 

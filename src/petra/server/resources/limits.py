@@ -7,32 +7,40 @@ from typing import Any
 from litestar import Response, Router, delete, get, put
 from litestar.params import FromPath, FromQuery
 
-from petra.accounts.told import moment
+from petra.accounts.shown import moment
 from petra.desk.principal import May
-from petra.desk.resources import Lines, Resources, resource_in
+from petra.desk.resources import Lines, Resources
+from petra.playbook.shared import SharedResource
 from petra.server.answers.limits import (
     AppliedResource,
     LimitList,
+    PlacesInLine,
     ResourceLines,
     ResourceRemoved,
     WholeLine,
 )
-from petra.server.describing import answers, takes
+from petra.server.conditions import IfMatch, replaced_by
+from petra.server.documents import (
+    applied_document,
+    document_of,
+    shown_document,
+    takes_document,
+)
 from petra.server.needs import needs
+from petra.server.openapi import answers
 from petra.server.problems import ProblemError
-from petra.server.resources.authoring import PlaybookSource, text_of
-from petra.server.resources.schedules import AnyHttpRequest, IfMatch
-from petra.server.service import Here, TheService
+from petra.server.service import AnyHttpRequest, Here, TheService
 from petra.store.rows import LineName
 
+PLACES_MAX = 100
 _CHANGES = frozenset({May.APPLY, May.ADMINISTER})
 
 
 @get("/limits", opt=needs(May.SEE) | answers(LimitList))
 async def listed(service: TheService, here: Here) -> dict[str, Any]:
     """List what executions share: the resources that are configured, and the lines of all limits."""
-    found = await Resources(service.engine).listed(here)
-    return {"items": found["resources"], "lines": found["lines"], "next": None}
+    limits = await Resources(service.engine).listed(here)
+    return {"items": limits["resources"], "lines": limits["lines"], "next": None}
 
 
 @get("/limits/line", opt=needs(May.SEE) | answers(WholeLine))
@@ -44,18 +52,26 @@ async def line(
     return _dated(await Lines(service.engine.store).line(name))
 
 
+@get("/limits/places", opt=needs(May.SEE) | answers(PlacesInLine))
+async def places(
+    service: TheService, here: Here, of: FromQuery[list[str] | None] = None
+) -> dict[str, Any]:
+    """Return how many stand in front of some executions, 100 at most; those that wait for no limit are left out."""
+    asked = of or []
+    if len(asked) > PLACES_MAX:
+        raise ProblemError("invalid-input", f"so many can be asked for at once: {PLACES_MAX}")
+    return {"items": await Lines(service.engine.store).places(here.namespace, asked)}
+
+
 @get("/limits/resources/{name:str}", opt=needs(May.SEE) | answers(ResourceLines))
 async def one(service: TheService, here: Here, name: FromPath[str]) -> Response[dict[str, Any]]:
     """Return a resource: how much there is, who holds some of it and who waits, in order."""
-    found = await Resources(service.engine).get(here, name)
-    found = {**found, "lines": [_dated(one) for one in found["lines"]]}
-    return Response(found, headers={"ETag": f'"{found["digest"]}"'})
+    resource = await Resources(service.engine).get(here, name)
+    return shown_document({**resource, "lines": [_dated(line) for line in resource["lines"]]})
 
 
 @put(
-    "/limits/resources/{name:str}",
-    status_code=200,
-    opt=needs(*_CHANGES) | answers(AppliedResource, 201) | takes(PlaybookSource, yaml=True),
+    "/limits/resources/{name:str}", status_code=200, opt=takes_document(AppliedResource, *_CHANGES)
 )
 async def replaced(
     service: TheService,
@@ -65,14 +81,9 @@ async def replaced(
     if_match: IfMatch = None,
 ) -> Response[dict[str, Any]]:
     """Say how much there is of something: 201 for a new text, 200 where nothing changed. It counts at once."""
-    resource = resource_in(await text_of(request), name)
-    if resource.name != name:
-        words = f"the text says it is '{resource.name}', the address '{name}'"
-        raise ProblemError("invalid-input", words)
-    seen = if_match.strip().strip('"') if if_match is not None else None
-    made = await Resources(service.engine).apply(here, resource, replaces=seen)
-    status = 200 if made["unchanged"] else 201
-    return Response(made, status_code=status, headers={"ETag": f'"{made["digest"]}"'})
+    resource = await document_of(request, name, SharedResource)
+    seen = replaced_by(if_match)
+    return applied_document(await Resources(service.engine).apply(here, resource, replaces=seen))
 
 
 @delete(
@@ -94,4 +105,6 @@ def _dated(line: dict[str, Any]) -> dict[str, Any]:
 
 def router(base: str) -> Router:
     """Return the routes of limits."""
-    return Router(path=base, route_handlers=[listed, line, one, replaced, removed], tags=["limits"])
+    return Router(
+        path=base, route_handlers=[listed, line, places, one, replaced, removed], tags=["limits"]
+    )

@@ -5,10 +5,9 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import AsyncIterator
-from typing import Any
 
 import msgspec
-from litestar import Request, Router, get
+from litestar import Router, get
 from litestar.params import FromQuery
 from litestar.response import Stream
 
@@ -17,19 +16,18 @@ from petra.desk.now import told as told_by
 from petra.desk.principal import EVERYWHERE, May, Principal
 from petra.engine.news import Ended, Gone, Lagged, Listed, News, Notice, Published, Topic
 from petra.server.answers.streams import ListMessage
-from petra.server.describing import tells
 from petra.server.needs import needs
+from petra.server.openapi import tells
 from petra.server.parameters import presented_by
 from petra.server.problems import ProblemError
 from petra.server.resources.filters import Which
-from petra.server.resources.streams import HEADERS, quietly, sent
-from petra.server.service import Here, TheService
+from petra.server.resources.streams import HEADERS, kept_alive, stream_event
+from petra.server.service import AnyHttpRequest, Here, TheService
 from petra.server.shapes import playbook_item, row_data, work_item
 from petra.store.errors import StoreError
 from petra.store.judge import fits
 from petra.store.rows import ExecutionFilter, ExecutionRow, WorkItemRow
 
-AnyHttpRequest = Request[Any, Any, Any]
 _TOPICS: dict[str, Topic | None] = {
     "executions": Topic.EXECUTIONS, "work-items": Topic.WORK_ITEMS, "workers": Topic.WORKERS,
     "playbooks": Topic.PLAYBOOKS, "operations": None,
@@ -67,7 +65,7 @@ async def listened(
     narrowed = msgspec.structs.replace(which, namespace=here.namespace)
     named = [topic for topic in wanted if topic is not None]
     rows = _rows(service, here, named, narrowed, operations=None in wanted)
-    parts = quietly(rows, service, presented_by(request))
+    parts = kept_alive(rows, service, presented_by(request))
     return Stream(parts, media_type="text/event-stream", headers=HEADERS)
 
 
@@ -91,10 +89,10 @@ async def _rows(
     if operations:
         tasks.append(asyncio.create_task(_operations(service, who, heard)))
     try:
-        yield sent("hello", {"resumed": False})
+        yield stream_event("hello", {"resumed": False})
         while (part := await _next_of(heard, tasks)) is not None:
             yield part
-        yield sent("bye", {"retry_ms": 1000})
+        yield stream_event("bye", {"retry_ms": 1000})
     finally:
         for task in tasks:
             task.cancel()
@@ -148,10 +146,10 @@ async def _operations(
     told: dict[str, bytes] = {}
     while True:
         with contextlib.suppress(StoreError):
-            for one in await service.operations.all(who):
-                part = sent("operation", one.shown())
-                if told.get(one.id) != part:
-                    told[one.id] = part
+            for operation in await service.operations.all(who):
+                part = stream_event("operation", operation.shown())
+                if told.get(operation.id) != part:
+                    told[operation.id] = part
                     await heard.put(part)
         await service.operations.changed()
 
@@ -167,7 +165,7 @@ async def _counts(
     while True:
         moved.clear()
         with contextlib.suppress(StoreError):
-            part = sent("counts", await service.counted.of(which))
+            part = stream_event("counts", await service.counted.of(which))
             if part != told:
                 told = part
                 await heard.put(part)
@@ -195,20 +193,20 @@ def _row(service: TheService, message: News, which: ExecutionFilter) -> list[byt
     match message:
         case Listed(row=ExecutionRow() as row) if not fits(row, which):
             might = msgspec.structs.replace(which, statuses=(), text="")
-            return [sent("execution.gone", {"id": row.id})] if fits(row, might) else []
+            return [stream_event("execution.gone", {"id": row.id})] if fits(row, might) else []
         case Published(playbook=applied):
-            return [sent("playbook.applied", playbook_item(applied))]
+            return [stream_event("playbook.applied", playbook_item(applied))]
         case Listed(row=ExecutionRow() as row):
             doing = service.doings.at_hand(row) or told_by(row)
-            return [sent("execution.row", row_data(row, doing))]
+            return [stream_event("execution.row", row_data(row, doing))]
         case Listed(row=WorkItemRow() as row):
-            return [sent("item.row", msgspec.to_builtins(work_item(row)))]
+            return [stream_event("item.row", msgspec.to_builtins(work_item(row)))]
         case Gone():
-            return [sent("execution.gone", {"id": message.execution})]
+            return [stream_event("execution.gone", {"id": message.execution})]
         case Notice():
-            return [sent("worker.row", {"about": message.about, "text": message.text})]
+            return [stream_event("worker.row", {"about": message.about, "text": message.text})]
         case Lagged(lost=lost):
-            return [sent("reset", {"lost": lost})]
+            return [stream_event("reset", {"lost": lost})]
         case _:
             return []
 

@@ -8,7 +8,7 @@ import msgspec
 from litestar import Router, get, post
 from litestar.params import FromPath, FromQuery, JSONBody
 
-from petra.accounts.told import moment
+from petra.accounts.shown import moment
 from petra.desk import marking, result_of
 from petra.desk.moments import NoMomentError, PastState
 from petra.desk.principal import May
@@ -21,9 +21,9 @@ from petra.kernel.scope import whole as whole_view
 from petra.kernel.state import ReadyToken, State, StepRun
 from petra.references import NeededError
 from petra.server.answers.stories import Evaluation, Explained, Then, TokenThen
-from petra.server.describing import answers
 from petra.server.needs import needs
-from petra.server.parameters import bounded
+from petra.server.openapi import answers
+from petra.server.parameters import Limit, Number, NumberInPath, page_size
 from petra.server.problems import ProblemError
 from petra.server.resources.acts import Body
 from petra.server.resources.explaining import with_acts
@@ -41,7 +41,7 @@ async def _at(service: TheService, execution: str, seq: int) -> PastState:
 
 
 @get("/executions/{execution:str}/at/{seq:int}", opt=needs(May.SEE) | answers(Then))
-async def at(service: TheService, execution: FromPath[str], seq: FromPath[int]) -> dict[str, Any]:
+async def at(service: TheService, execution: FromPath[str], seq: NumberInPath) -> dict[str, Any]:
     """Show an execution as it was at a record: status, ctx, tokens by place, what waited, and the receipt."""
     then = await _at(service, execution, seq)
     shown, record = result_of(then.entry), then.record
@@ -61,18 +61,18 @@ async def at(service: TheService, execution: FromPath[str], seq: FromPath[int]) 
 async def tokens(
     service: TheService,
     execution: FromPath[str],
-    seq: FromPath[int],
+    seq: NumberInPath,
     place: FromQuery[str | None] = None,
-    limit: FromQuery[int] = 100,
-    cursor: FromQuery[int] = 0,
+    limit: Limit = 100,
+    cursor: Number = 0,
 ) -> Page[dict[str, Any]]:
     """List the tokens that there were at a record, of all places or of one such as ``pay.ready``."""
-    most, begin = bounded(limit), max(0, cursor)
+    most, begin = page_size(limit), max(0, cursor)
     state = (await _at(service, execution, seq)).entry.state
     holders: list[ReadyToken | StepRun] = [*state.ready.values(), *state.runs.values()]
-    found = [one for one in holders if place in (None, _place(one))]
-    page = [_token(one) for one in found[begin : begin + most]]
-    return Page(items=page, next=str(begin + most) if len(found) > begin + most else None)
+    tokens_there = [one for one in holders if place in (None, _place(one))]
+    page = [_token(one) for one in tokens_there[begin : begin + most]]
+    return Page(items=page, next=str(begin + most) if len(tokens_there) > begin + most else None)
 
 
 def _place(holder: ReadyToken | StepRun) -> str:
@@ -92,7 +92,7 @@ def _token(holder: ReadyToken | StepRun) -> dict[str, Any]:
 async def explained(
     service: TheService,
     execution: FromPath[str],
-    seq: FromPath[int],
+    seq: NumberInPath,
     step: FromQuery[str | None] = None,
 ) -> dict[str, Any]:
     """Say what an execution waited for at a record, and why: rules with their operands, and what would have ended it."""
@@ -117,7 +117,7 @@ class Evaluated(Body, frozen=True, kw_only=True):
 async def evaluated(
     service: TheService,
     execution: FromPath[str],
-    seq: FromPath[int],
+    seq: NumberInPath,
     data: JSONBody[Evaluated],
 ) -> dict[str, Any]:
     """Evaluate an expression in the scope that there was at a record."""

@@ -9,9 +9,9 @@ from litestar.params import FromPath, FromQuery
 
 from petra.desk.principal import May
 from petra.notify.listing import again, found, notification_data
-from petra.server.describing import answers
 from petra.server.needs import needs
-from petra.server.parameters import bounded
+from petra.server.openapi import answers
+from petra.server.parameters import Limit, page_size
 from petra.server.problems import ProblemError
 from petra.server.service import Here, TheService
 from petra.server.shapes import Page, Shape
@@ -48,7 +48,7 @@ async def listed(
     status: FromQuery[SentState | None] = None,
     channel: FromQuery[str | None] = None,
     execution: FromQuery[str | None] = None,
-    limit: FromQuery[int] = 100,
+    limit: Limit = 100,
     cursor: FromQuery[str | None] = None,
 ) -> dict[str, Any]:
     """List notifications, the latest first."""
@@ -56,7 +56,7 @@ async def listed(
         state=status, channel=channel, execution=execution, namespace=here.namespace
     )
     rows = service.engine.store.notifications
-    page = await rows.notifications(wanted, cursor=cursor, limit=bounded(limit))
+    page = await rows.notifications(wanted, cursor=cursor, limit=page_size(limit))
     return {"items": [notification_data(row) for row in page.rows], "next": page.cursor}
 
 

@@ -11,12 +11,12 @@ from litestar.params import FromPath, FromQuery, JSONBody
 
 from petra.desk.principal import May
 from petra.server.answers.overview import OperationItem
-from petra.server.describing import answers
 from petra.server.needs import needs
+from petra.server.openapi import answers
 from petra.server.operation_rows import WantedOperation
 from petra.server.problems import ProblemError
 from petra.server.resources.executions import Key, command_id
-from petra.server.resources.filters import filtered
+from petra.server.resources.filters import filter_of
 from petra.server.service import Here, TheService
 from petra.server.shapes import Page
 from petra.store.rows import ExecutionFilter
@@ -50,8 +50,8 @@ class NewOperation(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     """Of a rerun: from which step; where none is said, from the one that failed."""
 
 
-def _many(given: str | list[str] | None) -> list[str] | None:
-    return [given] if isinstance(given, str) else given
+def _many(values: str | list[str] | None) -> list[str] | None:
+    return [values] if isinstance(values, str) else values
 
 
 async def _wanted(service: TheService, here: Here, data: NewOperation) -> ExecutionFilter | None:
@@ -61,11 +61,11 @@ async def _wanted(service: TheService, here: Here, data: NewOperation) -> Execut
         if len(data.ids or ()) > IDS_MAX:
             raise ProblemError("invalid-input", f"at most {IDS_MAX:,} ids at once")
         return None
-    one = data.filter
-    return await filtered(
-        service, here, status=_many(one.status), playbook=one.playbook, version=one.version, parent=one.parent,
-        text=one.q or one.text, label=_many(one.label), business_key=one.business_key,
-        since=one.since, until=one.until,
+    which = data.filter
+    return await filter_of(
+        service, here, status=_many(which.status), playbook=which.playbook, version=which.version, parent=which.parent,
+        text=which.q or which.text, label=_many(which.label), business_key=which.business_key,
+        since=which.since, until=which.until,
     )  # fmt: skip
 
 
@@ -88,13 +88,13 @@ async def begin(
         total = len(ids) if wanted is None else await service.operations.total(here, wanted)
         shown: dict[str, Any] = {"id": None, "act": data.act, "status": "dry_run", "total": total, "done": 0, "failed": 0, "failures": []}  # fmt: skip
         return Response(shown, status_code=200)
-    given = WantedOperation(
+    operation = WantedOperation(
         act=data.act, reason=data.reason, wanted=wanted, ids=tuple(ids), step=data.step,
         key=command_id(here, key, "operation"),
     )  # fmt: skip
-    made = await service.operations.begin(here, given)
-    headers = {"Location": f"{service.base}/operations/{made.id}"}
-    return Response(made.shown(), status_code=202, headers=headers)
+    begun = await service.operations.begin(here, operation)
+    headers = {"Location": f"{service.base}/operations/{begun.id}"}
+    return Response(begun.shown(), status_code=202, headers=headers)
 
 
 @get("/operations", opt=needs(May.SEE) | answers(Page[OperationItem]))
@@ -106,10 +106,10 @@ async def listed(service: TheService, here: Here) -> dict[str, Any]:
 @get("/operations/{operation:str}", opt=needs(May.SEE) | answers(OperationItem))
 async def one(service: TheService, here: Here, operation: FromPath[str]) -> dict[str, Any]:
     """Say how far an operation has come, and what failed, by execution."""
-    found = await service.operations.get(here, operation)
-    if found is None:
+    known = await service.operations.get(here, operation)
+    if known is None:
         raise ProblemError("not-found", f"there is no operation '{operation[:100]}'")
-    return found.shown()
+    return known.shown()
 
 
 @post(
@@ -119,10 +119,10 @@ async def one(service: TheService, here: Here, operation: FromPath[str]) -> dict
 )
 async def stop(service: TheService, here: Here, operation: FromPath[str]) -> dict[str, Any]:
     """Stop an operation; what it did stays done."""
-    found = await service.operations.stop(here, operation)
-    if found is None:
+    stopped = await service.operations.stop(here, operation)
+    if stopped is None:
         raise ProblemError("not-found", f"there is no operation '{operation[:100]}'")
-    return found.shown()
+    return stopped.shown()
 
 
 def router(base: str) -> Router:

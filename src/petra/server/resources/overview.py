@@ -9,14 +9,15 @@ import msgspec
 from litestar import Response, Router, delete, get, put
 from litestar.params import FromPath, FromQuery, JSONBody
 
-from petra.accounts.told import moment
+from petra.accounts.shown import moment
 from petra.desk.letting_in import ITEMS
 from petra.desk.principal import May
 from petra.server.answers.overview import Counts, Hit, SavedView
-from petra.server.describing import answers
+from petra.server.conditions import entity_tag
 from petra.server.needs import KNOWN, needs
+from petra.server.openapi import answers
 from petra.server.problems import ProblemError
-from petra.server.resources.executions import rows_of
+from petra.server.resources.executions import execution_items
 from petra.server.resources.filters import Which
 from petra.server.service import Here, TheService
 from petra.server.shapes import Page, playbook_item, work_item
@@ -54,7 +55,7 @@ async def counts(
     hours: dict[str, dict[str, int]] = {}
     for row in rows:
         hours.setdefault(moment(float(row.key)) or "", {})[row.status] = row.count
-    summed = {hour: sum(found.values()) for hour, found in hours.items()}
+    summed = {hour: sum(statuses.values()) for hour, statuses in hours.items()}
     return {"by": by, "total": total, "counts": summed, "statuses": hours}
 
 
@@ -67,10 +68,10 @@ async def search(service: TheService, here: Here, q: FromQuery[str]) -> dict[str
     hits: list[dict[str, Any]] = []
     if May.SEE in here.may:
         hits += await _executions(service, here, q.strip(), word)
-        found = await service.engine.store.playbooks(limit=LOOKED_MAX, namespace=here.namespace)
+        playbooks = await service.engine.store.playbooks(limit=LOOKED_MAX, namespace=here.namespace)
         hits += [
             {"kind": "playbook", "id": row.path, "title": row.name, "row": playbook_item(row)}
-            for row in found
+            for row in playbooks
             if word in f"{row.path}\n{row.name}".casefold()
         ]
     if ITEMS & here.may:
@@ -92,16 +93,16 @@ def _rank(word: str, identity: str, title: str) -> int:
 
 
 async def _executions(
-    service: TheService, here: Here, given: str, word: str
+    service: TheService, here: Here, name: str, word: str
 ) -> list[dict[str, Any]]:
-    exact = await service.engine.store.execution(given)
+    exact = await service.engine.store.execution(name)
     if exact is not None and exact.row.namespace != here.namespace:
         exact = None
     page = await service.desk.executions(here, ExecutionFilter(text=word), limit=HITS_MAX)
-    found = {one.row.id: one for one in [*([exact] if exact is not None else []), *page.rows]}
+    stored = {one.row.id: one for one in [*([exact] if exact is not None else []), *page.rows]}
     return [
         {"kind": "execution", "id": one.id, "title": one.playbook, "row": one}
-        for one in await rows_of(service, list(found.values()))
+        for one in await execution_items(service, list(stored.values()))
     ]
 
 
@@ -139,11 +140,11 @@ async def _mine(service: TheService, here: Here, name: str) -> Account | None:
 async def views(service: TheService, here: Here) -> dict[str, Any]:
     """List the views that you keep, and those that everybody has."""
     accounts = service.engine.store.accounts
-    found = []
+    kept = []
     for owner in (here.name, _all(here)):
         rows = await accounts.accounts(VIEW, after=f"{owner}\t", limit=LOOKED_MAX)
-        found += [row for row in rows if row.name.startswith(f"{owner}\t")]
-    return {"items": [_shown(one, here.name) for one in found], "next": None}
+        kept += [row for row in rows if row.name.startswith(f"{owner}\t")]
+    return {"items": [_shown(one, here.name) for one in kept], "next": None}
 
 
 @get("/views/{name:str}", opt=KNOWN | answers(SavedView))
@@ -152,7 +153,7 @@ async def view(service: TheService, here: Here, name: FromPath[str]) -> Response
     account = await _mine(service, here, name)
     if account is None:
         raise ProblemError("not-found", f"there is no view '{name[:NAME_MAX]}'")
-    return Response(_shown(account, here.name), headers={"ETag": f'"{account.version}"'})
+    return Response(_shown(account, here.name), headers=entity_tag(account.version))
 
 
 @put("/views/{name:str}", status_code=200, opt=KNOWN | answers(SavedView, 201))
@@ -171,11 +172,11 @@ async def keep_view(
     key = _key(_all(here) if data.shared else here.name, name)
     known = await accounts.account(VIEW, key)
     version = known.version + 1 if known is not None else 1
-    made = Account(kind=VIEW, name=key, version=version, body=body)
-    if not await noted(partial(accounts.keep, made)):
+    account = Account(kind=VIEW, name=key, version=version, body=body)
+    if not await noted(partial(accounts.keep, account)):
         raise ProblemError("stale", "somebody changed it at the same time")
     status = 200 if known is not None else 201
-    return Response(_shown(made, here.name), status_code=status, headers={"ETag": f'"{version}"'})
+    return Response(_shown(account, here.name), status_code=status, headers=entity_tag(version))
 
 
 @delete("/views/{name:str}", status_code=204, opt=KNOWN)

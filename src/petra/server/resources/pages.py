@@ -13,17 +13,16 @@ from functools import lru_cache
 from html import escape
 from mimetypes import guess_type
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
-from litestar import MediaType, Request, Response, Router, get
+from litestar import MediaType, Response, Router, get
 from litestar.params import FromPath
 
 from petra.server.needs import PAGE
 from petra.server.problems import ProblemError
-from petra.server.service import TheService
-from petra.server.workbench import checked
+from petra.server.service import AnyHttpRequest, TheService
+from petra.server.workbench import check_text
 
-AnyHttpRequest = Request[Any, Any, Any]
 BUILT: Final = Path(__file__).parent.parent / "ui"
 ROOTS: Final = (
     "executions", "e", "playbooks", "p", "edit", "inbox", "schedules", "triggers", "notifications", "workers", "system",
@@ -38,13 +37,13 @@ _ABSENT: Final = """<!doctype html><html lang=en><meta charset=utf-8><title>Petr
 <p>The API works: <a href="{base}api/docs">{base}api/docs</a></p></html>"""
 
 
-async def shown(service: TheService) -> Response[str]:
+async def ui_page(service: TheService) -> Response[str]:
     """Return the page, for whatever address of it; one that is not built says how to build it."""
     base, nonce = f"{service.prefix}/", secrets.token_urlsafe(16)
     index = BUILT / "index.html"
     if not index.exists():
         return _page(_ABSENT.format(base=escape(base)), nonce, status=503)
-    service.long_work.warm(checked, "")  # whoever looks at a page may write on the next one
+    service.long_work.warm(check_text, "")  # whoever looks at a page may write on the next one
     text = index.read_text("utf-8").replace(_BASE, escape(base)).replace(_NONCE, nonce)
     return _page(text, nonce)
 
@@ -68,7 +67,7 @@ def _page(text: str, nonce: str, status: int = 200) -> Response[str]:
 )
 async def page(service: TheService) -> Response[str]:
     """Answer every address of a page with the one page that there is."""
-    return await shown(service)
+    return await ui_page(service)
 
 
 @get(["/assets/{name:str}", "/icon.svg"], include_in_schema=False, opt=PAGE)

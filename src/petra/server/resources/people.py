@@ -12,15 +12,16 @@ from petra.desk.letting_in import concerns
 from petra.desk.principal import May, Principal
 from petra.desk.trying import DryRun, tried
 from petra.kernel import commands as c
-from petra.server.describing import tries
+from petra.server.conditions import entity_tag
 from petra.server.needs import needs
-from petra.server.parameters import bounded, wait_of
+from petra.server.openapi import tries
+from petra.server.parameters import Limit, page_size, wait_of
 from petra.server.problems import ProblemError
 from petra.server.resources.acts import Trial
-from petra.server.resources.executions import Key, Prefer, command_id, found
+from petra.server.resources.executions import Key, Prefer, command_id, shown_execution
 from petra.server.service import Here, TheService, Who
 from petra.server.shapes import Execution, Page, WorkItem, work_item
-from petra.server.waiting import waited
+from petra.server.waiting import wait_for_rest
 from petra.store.rows import WorkItemFilter
 
 OPEN = ("offered", "allocated", "started", "suspended")
@@ -50,7 +51,7 @@ async def listed(
     step: FromQuery[str | None] = None,
     user: FromQuery[str | None] = None,
     role: FromQuery[list[str] | None] = None,
-    limit: FromQuery[int] = 100,
+    limit: Limit = 100,
     cursor: FromQuery[str | None] = None,
 ) -> Page[WorkItem]:
     """List work items by priority, then age: mine, those that are open, those that are done, or all.
@@ -63,7 +64,7 @@ async def listed(
     wanted = WorkItemFilter(
         **_whose(here, user, role), states=states, execution=execution, step=step,
     )  # fmt: skip
-    page = await service.desk.work_items(here, wanted, cursor=cursor, limit=bounded(limit))
+    page = await service.desk.work_items(here, wanted, cursor=cursor, limit=page_size(limit))
     return Page(items=[work_item(row) for row in page.rows], next=page.cursor)
 
 
@@ -103,7 +104,7 @@ async def one(
         raise ProblemError("not-found", f"there is no work item '{item}' in '{execution}'")
     stored = await service.engine.store.execution(execution)
     version = stored.version if stored is not None else 0
-    return Response(work_item(row), headers={"ETag": f'"{version}"'})
+    return Response(work_item(row), headers=entity_tag(version))
 
 
 @post(
@@ -137,8 +138,8 @@ async def act(
     )
     if answered.refused:
         raise ProblemError("refused", answered.refused)
-    await waited(service, who, execution, wait)
-    return await found(service, who, execution)
+    await wait_for_rest(service, who, execution, wait)
+    return await shown_execution(service, who, execution)
 
 
 def router(base: str) -> Router:

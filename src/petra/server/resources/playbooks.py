@@ -3,35 +3,39 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Annotated, Any
+from typing import Any
 
-from litestar import Request, Response, Router, delete, get, post, put
-from litestar.params import FromPath, FromQuery, HeaderParameter
+from litestar import Response, Router, delete, get, post, put
+from litestar.params import FromPath, FromQuery
 
 from petra.desk.principal import May
 from petra.playbook import Playbook
 from petra.server.answers.authoring import AppliedPlaybook, PlaybookWithText
-from petra.server.describing import answers, takes
+from petra.server.conditions import IfMatch, IfNoneMatch, entity_tag, replaced_by
+from petra.server.documents import (
+    PlaybookSource,
+    applied_document,
+    refuse_misnamed,
+    takes_document,
+    text_of,
+)
 from petra.server.needs import needs
-from petra.server.parameters import bounded
+from petra.server.openapi import answers, takes
+from petra.server.parameters import Limit, page_size
 from petra.server.problems import ProblemError
-from petra.server.resources.authoring import PlaybookSource, text_of
 from petra.server.resources.definitions import heat_of, versions_of, with_text
-from petra.server.service import Here, TheService
+from petra.server.service import AnyHttpRequest, Here, TheService
 from petra.server.shapes import Page, PlaybookItem, playbook_item
 from petra.store.trail import noted
-
-IfMatch = Annotated[str | None, HeaderParameter(name="If-Match", required=False)]
-AnyHttpRequest = Request[Any, Any, Any]
 
 
 @get("/playbooks", opt=needs(May.SEE))
 async def listed(
-    service: TheService, here: Here, limit: FromQuery[int] = 100, cursor: FromQuery[str] = ""
+    service: TheService, here: Here, limit: Limit = 100, cursor: FromQuery[str] = ""
 ) -> Page[PlaybookItem]:
     """List the playbooks that were applied, by path."""
     rows = await service.engine.store.playbooks(
-        after=cursor, limit=bounded(limit), namespace=here.namespace
+        after=cursor, limit=page_size(limit), namespace=here.namespace
     )
     more = rows[-1].path if len(rows) == limit else None
     return Page(items=[playbook_item(row) for row in rows], next=more)
@@ -43,8 +47,8 @@ async def one(
     here: Here,
     path: FromPath[str],
     version: FromQuery[str | None] = None,
-    last: FromQuery[int] = 100,
-    limit: FromQuery[int] = 100,
+    last: Limit = 100,
+    limit: Limit = 100,
 ) -> Response[Any]:
     """Return a playbook with the text of its author; ``…/versions`` and ``…/heat`` of a path with slashes, too."""
     name = path.lstrip("/")
@@ -56,14 +60,10 @@ async def one(
     if row is None:
         raise ProblemError("not-found", f"no playbook '{name}' was applied")
     shown = {**await with_text(service, row), "text": row.written.decode()}
-    return Response(shown, headers={"ETag": f'"{row.digest}"'})
+    return Response(shown, headers=entity_tag(row.digest))
 
 
-@put(
-    "/playbooks/{path:path}",
-    status_code=200,
-    opt=needs(May.APPLY) | answers(AppliedPlaybook, 201) | takes(PlaybookSource, yaml=True),
-)
+@put("/playbooks/{path:path}", status_code=200, opt=takes_document(AppliedPlaybook, May.APPLY))
 async def replaced(
     service: TheService,
     here: Here,
@@ -72,19 +72,19 @@ async def replaced(
     *,
     allow_unsound: FromQuery[bool] = False,
     if_match: IfMatch = None,
+    if_none_match: IfNoneMatch = None,
 ) -> Response[dict[str, Any]]:
     """Apply a playbook under its path: 201 for a new version, 200 where nothing changed but comments and order.
 
     One whose net is sure to get stuck or to pile up is refused, unless ``allow_unsound``; with ``If-Match`` it is applied
-    only if that is the version it replaces.
+    only if that is the version it replaces, with ``If-None-Match: *`` only if there is none under that path.
     """
     name = path.lstrip("/")
     text = await text_of(request)
     playbook = await service.texts.read(text, name)
-    own = playbook.metadata.path or playbook.metadata.name
-    if own != name:
-        raise ProblemError("invalid-input", f"the text says it is '{own}', the address '{name}'")
-    return await _applied(service, here, playbook, text, if_match, allow_unsound=allow_unsound)
+    refuse_misnamed(playbook.metadata.path or playbook.metadata.name, name)
+    seen = replaced_by(if_match, if_none_match)
+    return await _applied(service, here, playbook, text, seen, allow_unsound=allow_unsound)
 
 
 @delete("/playbooks/{path:path}", status_code=204, opt=needs(May.APPLY))
@@ -97,8 +97,7 @@ async def archived(
     known = await store.playbook_versions(name, limit=1, namespace=here.namespace)
     if not known:
         raise ProblemError("not-found", f"no playbook '{name[:200]}' was applied")
-    seen = (if_match or "*").strip().strip('"')
-    if seen not in ("*", known[0].digest):
+    if replaced_by(if_match) not in (None, "*", known[0].digest):
         raise ProblemError("stale", f"'{name}' is at {known[0].digest[:12]} now")
     await noted(partial(store.archive, name, here.namespace))
 
@@ -126,16 +125,14 @@ async def _applied(
     here: Here,
     playbook: Playbook,
     text: str,
-    if_match: str | None,
+    seen: str | None,
     *,
     allow_unsound: bool,
 ) -> Response[dict[str, Any]]:
-    seen = if_match.strip().strip('"') if if_match is not None else None
-    (made,) = await service.desk.apply(
+    (applied_version,) = await service.desk.apply(
         here, [playbook], texts=[text], allow_unsound=allow_unsound, replaces=seen
     )
-    status = 200 if made["unchanged"] else 201
-    return Response(made, status_code=status, headers={"ETag": f'"{made["digest"]}"'})
+    return applied_document(applied_version)
 
 
 def router(base: str) -> Router:

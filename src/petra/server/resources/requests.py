@@ -7,11 +7,10 @@ Rule 2: the same id of the same caller again is the same request: it happens onc
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
 from typing import Any
 
 import msgspec
-from litestar import Request, Router, get, post
+from litestar import Router, get, post
 from litestar.params import FromPath
 from litestar.response import Stream
 
@@ -34,17 +33,15 @@ from petra.desk.requests import AnyRequest
 from petra.engine.authority import may_read
 from petra.errors import ObjectError
 from petra.kernel import commands as c
-from petra.objects.base import sum_in
-from petra.references import Reference
 from petra.server.answers.overview import CommandReply
-from petra.server.describing import answers, takes
 from petra.server.needs import Where, needs
+from petra.server.openapi import answers, takes
 from petra.server.parameters import WAIT_MAX_S
 from petra.server.problems import ProblemError
 from petra.server.resources.executions import command_id
-from petra.server.service import Here, TheService, Who
+from petra.server.service import AnyHttpRequest, Here, TheService, Who
+from petra.server.stored_objects import object_stream
 
-AnyHttpRequest = Request[Any, Any, Any]
 _ACTS = (May.SEE, May.START, May.STEER, May.APPLY, May.DECIDE, May.ADMINISTER)
 
 
@@ -56,46 +53,46 @@ _ACTS = (May.SEE, May.START, May.STEER, May.APPLY, May.DECIDE, May.ADMINISTER)
 async def carried_out(service: TheService, here: Here, request: AnyHttpRequest) -> dict[str, Any]:
     """Carry out what the command line asks for; the answer comes when the execution ends or rests, or after a minute."""
     try:
-        given = msgspec.json.decode(await request.body(), type=AnyRequest)
+        sent = msgspec.json.decode(await request.body(), type=AnyRequest)
     except (msgspec.MsgspecError, TypeError, RecursionError) as error:
         raise ProblemError("bad-request", str(error)) from None
-    who = await _admitted(service, here, given)
+    who = await _admitted(service, here, sent)
     request.state.namespace = who.namespace
-    asked = msgspec.structs.replace(given, id=command_id(who, given.id, "request"))
+    asked = msgspec.structs.replace(sent, id=command_id(who, sent.id, "request"))
     try:
         async with asyncio.timeout(WAIT_MAX_S):
             reply = await carry_out(service.desk, who, asked)
     except TimeoutError:  # it was carried out, and goes on
         reply = await carry_out(service.desk, who, msgspec.structs.replace(asked, rest=False))
-    found: dict[str, Any] = msgspec.to_builtins(reply, builtin_types=())
-    return found
+    answer: dict[str, Any] = msgspec.to_builtins(reply, builtin_types=())
+    return answer
 
 
-async def _admitted(service: TheService, here: Principal, given: AnyRequest) -> Principal:
+async def _admitted(service: TheService, here: Principal, sent: AnyRequest) -> Principal:
     """Return who asks, as they stand where it happens."""
     desk = service.desk
-    match given:
+    match sent:
         case Begin():
             here.must(May.START)
-            must_be_own(here.namespace, given.execution)
+            must_be_own(here.namespace, sent.execution)
         case Apply():
             here.must(May.APPLY)
         case OnSchedules() | OnTriggers() | OnResources():
             pass  # the desk says who may do which of its acts
         case ForkRequest():
-            there = await desk.admitted(here, frozenset({May.START}), given.origin)
-            must_be_own(there.namespace, given.execution)
+            there = await desk.admitted(here, frozenset({May.START}), sent.origin)
+            must_be_own(there.namespace, sent.execution)
             return there
         case Ask():
-            power = May.DECIDE if isinstance(given.command, c.Act) else May.STEER
-            return await desk.admitted(here, frozenset({power}), given.execution)
+            power = May.DECIDE if isinstance(sent.command, c.Act) else May.STEER
+            return await desk.admitted(here, frozenset({power}), sent.execution)
         case Move():
-            return await desk.admitted(here, frozenset({May.STEER}), given.execution)
+            return await desk.admitted(here, frozenset({May.STEER}), sent.execution)
         case Remove():
-            for execution in given.executions:
+            for execution in sent.executions:
                 here = await desk.admitted(here, frozenset({May.ADMINISTER}), execution)
-        case Look() if given.execution:
-            return await desk.admitted(here, frozenset({May.SEE}), given.execution)
+        case Look() if sent.execution:
+            return await desk.admitted(here, frozenset({May.SEE}), sent.execution)
         case _:
             here.must(May.SEE)
     return here
@@ -116,19 +113,9 @@ async def value(
     if objects is None or not await may_read(service.engine.store, entry.state, owner):
         raise ProblemError("not-found", f"it has no value '{key[:200]}'")
     try:
-        blocks = objects.blocks(
-            Reference(store=objects.name, key=key, checksum=sum_in(key), size=0)
-        )
-        first = await anext(blocks, b"")
+        return await object_stream(objects, key)
     except ObjectError as error:
         raise ProblemError("not-found", str(error)) from None
-
-    async def content() -> AsyncIterator[bytes]:
-        yield first
-        async for block in blocks:
-            yield block
-
-    return Stream(content(), media_type="application/octet-stream")
 
 
 def router(base: str) -> Router:

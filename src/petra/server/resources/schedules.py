@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Annotated, Any
 
 import msgspec
-from litestar import Request, Response, Router, delete, get, post, put
-from litestar.params import FromPath, FromQuery, HeaderParameter, JSONBody
+from litestar import Response, Router, delete, get, post, put
+from litestar.params import FromPath, FromQuery, JSONBody
 
 from petra.desk.principal import May
 from petra.desk.schedules import Schedules
@@ -23,15 +23,18 @@ from petra.server.answers.schedules import (
     ScheduleSteered,
     TimesAhead,
 )
-from petra.server.describing import answers, takes
+from petra.server.conditions import IfMatch, IfNoneMatch, replaced_by
+from petra.server.documents import (
+    PauseReason,
+    applied_document,
+    document_of,
+    shown_document,
+    takes_document,
+)
 from petra.server.needs import needs
-from petra.server.problems import ProblemError
-from petra.server.resources.authoring import PlaybookSource, text_of
+from petra.server.openapi import answers
 from petra.server.resources.executions import Key, command_id
-from petra.server.service import Here, TheService, Who
-
-IfMatch = Annotated[str | None, HeaderParameter(name="If-Match", required=False)]
-AnyHttpRequest = Request[Any, Any, Any]
+from petra.server.service import AnyHttpRequest, Here, TheService, Who
 
 
 class Range(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -39,12 +42,6 @@ class Range(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     since: str = msgspec.field(name="from")
     until: str = msgspec.field(name="to")
-
-
-class PauseReason(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Why somebody does something."""
-
-    reason: str = ""
 
 
 class Previewed(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -67,31 +64,25 @@ async def listed(service: TheService, here: Here) -> dict[str, Any]:
 @get("/schedules/{name:str}", opt=needs(May.SEE) | answers(ScheduleItem))
 async def one(service: TheService, here: Here, name: FromPath[str]) -> Response[dict[str, Any]]:
     """Return a schedule: its text, what comes next, what runs, what was passed, and what came of the last ones."""
-    found = await Schedules(service.engine).get(here, name)
-    return Response(found, headers={"ETag": f'"{found["digest"]}"'})
+    return shown_document(await Schedules(service.engine).get(here, name))
 
 
-@put(
-    "/schedules/{name:str}",
-    status_code=200,
-    opt=needs(May.APPLY) | answers(AppliedSchedule, 201) | takes(PlaybookSource, yaml=True),
-)
+@put("/schedules/{name:str}", status_code=200, opt=takes_document(AppliedSchedule, May.APPLY))
 async def replaced(
     service: TheService,
     here: Here,
     request: AnyHttpRequest,
     name: FromPath[str],
     if_match: IfMatch = None,
+    if_none_match: IfNoneMatch = None,
 ) -> Response[dict[str, Any]]:
-    """Apply a schedule under its name: 201 for a new text, 200 where nothing changed; it is kept from then on."""
-    schedule = _read(await text_of(request), name)
-    if schedule.name != name:
-        words = f"the text says it is '{schedule.name}', the address '{name}'"
-        raise ProblemError("invalid-input", words)
-    seen = if_match.strip().strip('"') if if_match is not None else None
-    made = await Schedules(service.engine).apply(here, schedule, replaces=seen)
-    status = 200 if made["unchanged"] else 201
-    return Response(made, status_code=status, headers={"ETag": f'"{made["digest"]}"'})
+    """Apply a schedule under its name: 201 for a new text, 200 where nothing changed; it is kept from then on.
+
+    With ``If-Match`` only if that is the text it replaces, with ``If-None-Match: *`` only if there is no such schedule.
+    """
+    schedule = await document_of(request, name, Schedule)
+    seen = replaced_by(if_match, if_none_match)
+    return applied_document(await Schedules(service.engine).apply(here, schedule, replaces=seen))
 
 
 @delete("/schedules/{name:str}", status_code=200, opt=needs(May.APPLY) | answers(ScheduleRemoved))
@@ -102,9 +93,9 @@ async def removed(service: TheService, here: Here, name: FromPath[str]) -> dict[
 
 @post("/schedules/preview", status_code=200, opt=needs(May.SEE) | answers(TimesAhead))
 async def preview(service: TheService, here: Here, data: JSONBody[Previewed]) -> dict[str, Any]:
-    """Return the next times of a schedule, given by its text or its name; with notes where clocks change."""
+    """Return when a schedule is due, given by its text or its name: in words, and the next times, with notes where clocks change."""
     if data.text:
-        schedule = _read(data.text, "the schedule")
+        schedule = read_document(data.text, "the schedule").checked_as(Schedule)
         return previewed(schedule, service.clock.now(), data.since, data.number)
     return await Schedules(service.engine).preview(here, data.name, data.since, data.number)
 
@@ -137,8 +128,10 @@ async def run(
 ) -> Response[dict[str, Any]]:
     """Start its playbook now; the same Idempotency-Key again starts nothing."""
     command = command_id(who, key, "schedule") if key else ""
-    made = await Schedules(service.engine).run(here, name, command=command)
-    return Response(made, headers={"Location": f"{service.base}/executions/{made['execution']}"})
+    started = await Schedules(service.engine).run(here, name, command=command)
+    return Response(
+        started, headers={"Location": f"{service.base}/executions/{started['execution']}"}
+    )
 
 
 @post(
@@ -158,10 +151,6 @@ async def backfill(
     return await Schedules(service.engine).backfill(
         here, name, data.since, data.until, dry_run=dry_run
     )
-
-
-def _read(text: str, name: str) -> Schedule:
-    return read_document(text, name).checked_as(Schedule)
 
 
 def router(base: str) -> Router:

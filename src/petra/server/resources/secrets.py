@@ -11,11 +11,11 @@ from litestar.params import FromPath, JSONBody
 from petra.accounts.safe import Safe, StoredSecret
 from petra.desk.principal import May
 from petra.keychain import KeychainError
-from petra.server.describing import ALSO
 from petra.server.needs import Where, needs
+from petra.server.openapi import ALSO
 from petra.server.problems import ProblemError
 from petra.server.service import Here, Service, TheService
-from petra.server.shapes import Page, Shape
+from petra.server.shapes import Page, Shape, shape_of
 
 _ADMIN = needs(May.ADMINISTER)
 _CHIEF = needs(May.ADMINISTER, where=Where.EVERYWHERE)
@@ -53,8 +53,8 @@ class SecretItem(Shape, frozen=True):
     key: str
 
 
-def _item(one: StoredSecret) -> SecretItem:
-    return SecretItem(**msgspec.to_builtins(one))
+def _item(secret: StoredSecret) -> SecretItem:
+    return shape_of(SecretItem, secret)
 
 
 @get("/secrets", opt=_ADMIN)
@@ -66,8 +66,8 @@ async def listed(service: TheService, here: Here) -> Page[SecretItem]:
 @post("/secrets", status_code=201, opt=_ADMIN)
 async def add(service: TheService, here: Here, data: JSONBody[NamedSecret]) -> SecretItem:
     """Store a credential, or a further version of it."""
-    made = await _safe(service).set(here.namespace, data.name, data.value, data.pools)
-    return _item(made)
+    stored = await _safe(service).set(here.namespace, data.name, data.value, data.pools)
+    return _item(stored)
 
 
 @put("/secrets/{name:str}", status_code=200, opt=_ADMIN | {ALSO: (201,)})
@@ -75,8 +75,8 @@ async def store(
     service: TheService, here: Here, name: FromPath[str], data: JSONBody[NewSecret]
 ) -> Response[SecretItem]:
     """Store a credential, or a further version of it: 201 where it is the first."""
-    made = await _safe(service).set(here.namespace, name, data.value, data.pools)
-    return Response(_item(made), status_code=201 if made.version == 1 else 200)
+    stored = await _safe(service).set(here.namespace, name, data.value, data.pools)
+    return Response(_item(stored), status_code=201 if stored.version == 1 else 200)
 
 
 @delete("/secrets/{name:str}", status_code=204, opt=_ADMIN)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Literal
 
 import msgspec
-from litestar import Request, Response, Router, post
+from litestar import Response, Router, post
 from litestar.params import JSONBody
 
 from petra.desk.ids import chosen_id
@@ -17,8 +17,8 @@ from petra.kernel.decide import workload_fault
 from petra.playbook import Playbook
 from petra.playbook.overlay import merge
 from petra.server.business_keys import BusinessKey, BusinessKeys
-from petra.server.describing import tries
 from petra.server.needs import Where, needs, within
+from petra.server.openapi import tries
 from petra.server.parameters import wait_of
 from petra.server.problems import ProblemError
 from petra.server.resources.acts import Trial
@@ -27,16 +27,14 @@ from petra.server.resources.executions import (
     Prefer,
     Text,
     answer_of,
-    applied,
+    applied_playbook,
     command_id,
-    found,
     listed,
+    shown_execution,
 )
-from petra.server.service import Here, TheService
+from petra.server.service import AnyHttpRequest, Here, TheService
 from petra.server.shapes import Execution
-from petra.server.waiting import waited
-
-AnyHttpRequest = Request[Any, Any, Any]
+from petra.server.waiting import wait_for_rest
 
 
 class Start(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -75,22 +73,22 @@ async def start(
 ) -> Response[Execution | DryRun]:
     """Start an execution. With ``Prefer: wait=N`` the answer comes when it ends or rests."""
     wait = wait_of(prefer)
-    who = await _there(service, here, request, data)
-    playbook = await _chosen(service, who, data)
+    who = await _starter(service, here, request, data)
+    playbook = await _playbook(service, who, data)
     command = command_id(who, key, "start")
-    taken = await _taken(service, who, data, playbook, command)
+    taken = await _holder(service, who, data, playbook, command)
     if dry_run:
-        return Response(await _tried(service, data, playbook, taken), status_code=200)
+        return Response(await _try(service, data, playbook, taken), status_code=200)
     if taken:
         if data.on_conflict == "reject":
             raise ProblemError("taken", f"execution '{taken}' has it, and has not ended")
-        return answer_of(service, await found(service, who, taken), 200)
-    begun = await _begun(service, who, data, playbook, command)
-    await waited(service, who, begun, wait)
-    return answer_of(service, await found(service, who, begun), 201)
+        return answer_of(service, await shown_execution(service, who, taken), 200)
+    execution = await _begin(service, who, data, playbook, command)
+    await wait_for_rest(service, who, execution, wait)
+    return answer_of(service, await shown_execution(service, who, execution), 201)
 
 
-async def _begun(
+async def _begin(
     service: TheService, who: Principal, data: Start, playbook: Playbook, command: str
 ) -> str:
     """Start it, under its key if it has one; return which execution that is.
@@ -136,7 +134,7 @@ def _key(who: Principal, playbook: Playbook, data: Start) -> BusinessKey:
     return BusinessKey(who.namespace, playbook.metadata.name, data.business_key or "")
 
 
-async def _taken(
+async def _holder(
     service: TheService, who: Principal, data: Start, playbook: Playbook, command: str
 ) -> str:
     """Return the execution that has the id or the key already; none where the same request is sent again."""
@@ -155,7 +153,7 @@ async def _taken(
     return ""
 
 
-async def _tried(service: TheService, data: Start, playbook: Playbook, taken: str) -> DryRun:
+async def _try(service: TheService, data: Start, playbook: Playbook, taken: str) -> DryRun:
     """Say what a start would lead to."""
     name, entry = playbook.metadata.name, playbook.entry
     if taken:
@@ -176,7 +174,7 @@ async def _tried(service: TheService, data: Start, playbook: Playbook, taken: st
     return DryRun(sentence=words, status="running", reason="")
 
 
-async def _there(
+async def _starter(
     service: TheService, here: Principal, request: AnyHttpRequest, data: Start
 ) -> Principal:
     """Return who starts something, in the namespace that the body or the address names."""
@@ -193,10 +191,12 @@ async def _there(
     return there
 
 
-async def _chosen(service: TheService, who: Principal, data: Start) -> Playbook:
+async def _playbook(service: TheService, who: Principal, data: Start) -> Playbook:
     if isinstance(data.playbook, Text):
         return await service.texts.read(data.playbook.text, "the playbook")
-    return await service.texts.stored(await applied(service, who, data.playbook, data.version))
+    return await service.texts.stored(
+        await applied_playbook(service, who, data.playbook, data.version)
+    )
 
 
 def router(base: str) -> Router:

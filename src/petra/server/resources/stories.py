@@ -9,15 +9,15 @@ import msgspec
 from litestar import Router, get
 from litestar.params import FromPath, FromQuery, QueryParameter
 
-from petra.accounts.told import moment
+from petra.accounts.shown import moment
 from petra.desk.principal import May
 from petra.engine.codec import from_row
 from petra.kernel import Record
 from petra.kernel import events as e
 from petra.server.answers.stories import RunItem, ToldRecord, WholeRun
-from petra.server.describing import answers
 from petra.server.needs import needs
-from petra.server.parameters import bounded
+from petra.server.openapi import answers
+from petra.server.parameters import Limit, MaybeNumber, Number, NumberInPath, page_size
 from petra.server.problems import ProblemError
 from petra.server.service import TheService
 from petra.server.shapes import Page, Shape
@@ -37,6 +37,7 @@ Level = Literal["important", "all"]
 RunWord = Literal["running", "done", "failed", "withdrawn", "returned"]
 RunsIn = Annotated[RunWord | None, QueryParameter(name="state", required=False)]
 EventType = Annotated[str | None, QueryParameter(name="type", required=False)]
+Bins = Annotated[int | None, QueryParameter(schema_extra={"minimum": 1, "maximum": BINS_MAX})]
 
 
 class EventItem(Shape, frozen=True):
@@ -56,13 +57,13 @@ class EventItem(Shape, frozen=True):
 async def frames(
     service: TheService,
     execution: FromPath[str],
-    after: FromQuery[int] = 0,
-    until: FromQuery[int | None] = None,
-    bins: FromQuery[int | None] = None,
+    after: Number = 0,
+    until: MaybeNumber = None,
+    bins: Bins = None,
 ) -> Frames:
     """Return what every record moved, in columns: of the records behind ``after`` up to ``until``, at most 50,000 of them.
 
-    With ``bins`` more records are put together into so many cache.
+    With ``bins`` more records are put together into so many.
     """
     if bins is not None and not 1 <= bins <= BINS_MAX:
         raise ProblemError("bad-request", f"'bins' is {bins}; it must be from 1 to {BINS_MAX:,}")
@@ -76,37 +77,37 @@ async def frames(
 async def events(
     service: TheService,
     execution: FromPath[str],
-    after: FromQuery[int] = 0,
-    before: FromQuery[int | None] = None,
+    after: Number = 0,
+    before: MaybeNumber = None,
     step: FromQuery[str | None] = None,
-    run: FromQuery[int | None] = None,
+    run: MaybeNumber = None,
     record_type: EventType = None,
     text: FromQuery[str] = "",
     level: FromQuery[Level] = "all",
-    limit: FromQuery[int] = 100,
-    cursor: FromQuery[int | None] = None,
+    limit: Limit = 100,
+    cursor: MaybeNumber = None,
 ) -> Page[EventItem]:
     """List records with what they say in words: behind ``after``; with ``before``, the last ones before that."""
-    most = bounded(limit)
+    most = page_size(limit)
     story = await service.stories.of(execution)
     fit = _Fit(story, step=step, run=run, kind=record_type, level=level)
     backwards = before is not None and not after and cursor is None
     end = min(len(story), before - 1 if before is not None else len(story))
     numbers = range(max(0, cursor if cursor is not None else after) + 1, end + 1)
     candidates = (seq for seq in (reversed(numbers) if backwards else numbers) if fit.has(seq))
-    found: list[EventItem] = []
+    items: list[EventItem] = []
     more = False
     while some := _first(candidates, most + 1):
         for record in await records_at(service, execution, sorted(some), backwards=backwards):
             item = _item(story, record)
             if text.casefold() in item.text.casefold():
-                more = more or len(found) == most
-                found += [item] if len(found) < most else []
+                more = more or len(items) == most
+                items += [item] if len(items) < most else []
         if more:
             break
     if backwards:
-        return Page(items=found[::-1], next=None)
-    return Page(items=found, next=str(found[-1].seq) if more else None)
+        return Page(items=items[::-1], next=None)
+    return Page(items=items, next=str(items[-1].seq) if more else None)
 
 
 class _Fit:
@@ -148,8 +149,8 @@ async def records_at(
         rows = await read(execution, after=seqs[0] - 1, limit=span)
     else:
         rows = [row for seq in seqs for row in await read(execution, after=seq - 1, limit=1)]
-    found = [from_row(row) for row in rows if row.seq in wanted]
-    return found[::-1] if backwards else found
+    records = [from_row(row) for row in rows if row.seq in wanted]
+    return records[::-1] if backwards else records
 
 
 def _item(story: Story, record: Record) -> EventItem:
@@ -174,9 +175,7 @@ def preview(value: Any) -> str:
 
 
 @get("/executions/{execution:str}/events/{seq:int}", opt=needs(May.SEE) | answers(ToldRecord))
-async def event(
-    service: TheService, execution: FromPath[str], seq: FromPath[int]
-) -> dict[str, Any]:
+async def event(service: TheService, execution: FromPath[str], seq: NumberInPath) -> dict[str, Any]:
     """Return one record whole."""
     rows = await service.engine.store.read(execution, after=seq - 1, limit=1) if seq > 0 else []
     if not rows or rows[0].seq != seq:
@@ -194,21 +193,21 @@ async def runs(
     execution: FromPath[str],
     step: FromQuery[str | None] = None,
     wanted: RunsIn = None,
-    limit: FromQuery[int] = 100,
-    cursor: FromQuery[int] = 0,
+    limit: Limit = 100,
+    cursor: Number = 0,
 ) -> Page[dict[str, Any]]:
     """List step runs in the order in which they started, numbered from 1."""
     story = await service.stories.of(execution)
-    most = bounded(limit)
+    most = page_size(limit)
     fit = (
         run
         for run in story.runs[max(0, cursor) :]
         if step in (None, run.step) and wanted in (None, run.state)
     )
-    found = [run for run, _ in zip(fit, range(most + 1), strict=False)]
-    more = len(found) > most
+    fitting = [run for run, _ in zip(fit, range(most + 1), strict=False)]
+    more = len(fitting) > most
     return Page(
-        items=[_row(run) for run in found[:most]], next=str(found[most - 1].number) if more else None
+        items=[_row(run) for run in fitting[:most]], next=str(fitting[most - 1].number) if more else None
     )  # fmt: skip
 
 
@@ -227,13 +226,11 @@ async def run_of(service: TheService, execution: str, number: int) -> tuple[Stor
 
 
 @get("/executions/{execution:str}/runs/{n:int}", opt=needs(May.SEE) | answers(WholeRun))
-async def one_run(
-    service: TheService, execution: FromPath[str], n: FromPath[int]
-) -> dict[str, Any]:
+async def one_run(service: TheService, execution: FromPath[str], n: NumberInPath) -> dict[str, Any]:
     """Show a step run: its arguments, attempts, writes, its result or a reference to it, who has it."""
     _, run = await run_of(service, execution, n)
     begun = (await service.moments.at(execution, run.first)).entry.state.runs.get(run.id)
-    found: dict[str, Any] = {
+    shown: dict[str, Any] = {
         **_row(run),
         "args": begun.args if begun is not None else None,
         "branch": [[group, index] for group, index in begun.stack] if begun is not None else [],
@@ -243,8 +240,8 @@ async def one_run(
     if run.last:
         for record in await records_at(service, execution, [run.last]):
             if isinstance(record.event, e.StepEnded):
-                found |= _ended(record.event)
-    return found
+                shown |= _ended(record.event)
+    return shown
 
 
 def _ended(event: e.StepEnded) -> dict[str, Any]:

@@ -13,11 +13,11 @@ from contextlib import aclosing
 from typing import Annotated, Any, Literal
 
 import msgspec
-from litestar import Request, Router, get
-from litestar.params import FromPath, FromQuery, HeaderParameter, QueryParameter
+from litestar import Router, get
+from litestar.params import FromPath, HeaderParameter, QueryParameter
 from litestar.response import Stream
 
-from petra.accounts.told import moment
+from petra.accounts.shown import moment
 from petra.desk.now import told as told_by
 from petra.desk.principal import May
 from petra.engine.news import (
@@ -32,18 +32,17 @@ from petra.engine.news import (
     Reset,
 )
 from petra.server.answers.streams import ExecutionMessage
-from petra.server.describing import tells
 from petra.server.identity import AGAIN_S, Presented
 from petra.server.needs import needs
-from petra.server.parameters import presented_by
+from petra.server.openapi import tells
+from petra.server.parameters import MaybeNumber, Number, presented_by
 from petra.server.problems import ProblemError
 from petra.server.resources.stories import run_of
-from petra.server.service import TheService, Who
+from petra.server.service import AnyHttpRequest, TheService, Who
 from petra.store.rows import ExecutionRow
 from petra.story import RunHistory, frames_of
 from petra.wire.frames import LogLine
 
-AnyHttpRequest = Request[Any, Any, Any]
 QUIET_S = 15.0
 """So often a comment is sent when nothing happens, so that nobody in between hangs up."""
 As = Annotated[Literal["frames", "records"], QueryParameter(name="as", required=False)]
@@ -51,7 +50,7 @@ LastEventId = Annotated[str | None, HeaderParameter(name="Last-Event-ID", requir
 HEADERS = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
 
 
-def sent(event: str, data: Any, cursor: str = "") -> bytes:
+def stream_event(event: str, data: Any, cursor: str = "") -> bytes:
     """Write an event of a stream."""
     head = f"id: {cursor}\n" if cursor else ""
     return f"{head}event: {event}\ndata: ".encode() + msgspec.json.encode(data) + b"\n\n"
@@ -67,10 +66,10 @@ async def followed(
     who: Who,
     request: AnyHttpRequest,
     execution: FromPath[str],
-    after: FromQuery[int] = 0,
+    after: Number = 0,
     form: As = "frames",
     last: LastEventId = None,
-    logs: FromQuery[int | None] = None,
+    logs: MaybeNumber = None,
 ) -> Stream:
     """Stream what happens in an execution behind a record; it ends when the execution is over.
 
@@ -85,23 +84,25 @@ async def followed(
         "execution": execution, "after": after, "resumed": after <= version, "server": service.version,
         "at": moment(service.clock.now()),
     }  # fmt: skip
-    begun = [sent("hello", hello)]
+    opening = [stream_event("hello", hello)]
     if after > version:  # of a log that is not this one: whoever reads begins anew
         after = 0
-        begun.append(sent("reset", {"version": version}))
+        opening.append(stream_event("reset", {"version": version}))
     run = (await run_of(service, execution, logs))[1] if logs is not None else None
-    parts = _records(service, who, execution, after, begun, form=form, run=run)
+    parts = _records(service, who, execution, after, opening, form=form, run=run)
     return Stream(
-        quietly(parts, service, presented_by(request)),
+        kept_alive(parts, service, presented_by(request)),
         media_type="text/event-stream",
         headers=HEADERS,
     )
 
 
-def _number(given: str) -> int:
-    if not given.isdigit():
-        raise ProblemError("bad-request", f"'Last-Event-ID: {given[:40]}' is no number of a record")
-    return int(given)
+def _number(cursor: str) -> int:
+    if not cursor.isdigit():
+        raise ProblemError(
+            "bad-request", f"'Last-Event-ID: {cursor[:40]}' is no number of a record"
+        )
+    return int(cursor)
 
 
 async def _records(
@@ -109,12 +110,12 @@ async def _records(
     who: Who,
     execution: str,
     after: int,
-    begun: list[bytes],
+    opening: list[bytes],
     *,
     form: str,
     run: RunHistory | None,
 ) -> AsyncIterator[bytes]:
-    for part in begun:
+    for part in opening:
         yield part
     messages = service.desk.follow(who, execution, after)
     async with aclosing(messages):
@@ -122,14 +123,14 @@ async def _records(
             if run is not None and isinstance(message, Printed):
                 lines = [line for line in message.lines if _is_of(run, line)]
                 if lines:
-                    yield sent("log", {"lines": msgspec.to_builtins(lines)})
+                    yield stream_event("log", {"lines": msgspec.to_builtins(lines)})
                 continue
             if isinstance(message, Appended) and message.records and form == "frames":
-                yield await _moved(service, execution, message)
-            for part in _told(service, execution, message, whole=form == "records"):
+                yield await _frames_event(service, execution, message)
+            for part in _events_of(service, execution, message, whole=form == "records"):
                 yield part
             if isinstance(message, Ended):
-                yield sent("bye", {"retry_ms": 1000})
+                yield stream_event("bye", {"retry_ms": 1000})
             if isinstance(message, Ended | Gone) or _is_over(message):
                 return
 
@@ -139,35 +140,37 @@ def _is_of(run: RunHistory, line: LogLine) -> bool:
     return line.run == run.id if line.run else line.step == run.step
 
 
-async def _moved(service: TheService, execution: str, message: Appended) -> bytes:
+async def _frames_event(service: TheService, execution: str, message: Appended) -> bytes:
     """Tell what records moved, under the number of the last of them."""
     first, last = message.records[0].seq, message.records[-1].seq
     frames = frames_of(await service.stories.of(execution), after=first - 1, until=last)
-    return sent("frames", frames, str(last))
+    return stream_event("frames", frames, str(last))
 
 
 def _is_over(message: News) -> bool:
     return isinstance(message, Appended) and message.head is not None and message.head.over
 
 
-def _told(service: TheService, execution: str, message: News, *, whole: bool) -> list[bytes]:
+def _events_of(service: TheService, execution: str, message: News, *, whole: bool) -> list[bytes]:
     match message:
         case Appended(records=records, head=head):
-            told = records if whole else ()
-            parts = [sent("record", msgspec.to_builtins(one), str(one.seq)) for one in told]
+            shown = records if whole else ()
+            parts = [
+                stream_event("record", msgspec.to_builtins(one), str(one.seq)) for one in shown
+            ]
             return parts + (
-                [sent("head", _head(service, execution, head))] if head is not None else []
+                [stream_event("head", _head(service, execution, head))] if head is not None else []
             )
         case Hint(notice=notice):
-            return [sent("live", msgspec.to_builtins(notice))]
+            return [stream_event("live", msgspec.to_builtins(notice))]
         case Printed(lines=lines):
-            return [sent("log", {"lines": [msgspec.to_builtins(line) for line in lines]})]
+            return [stream_event("log", {"lines": [msgspec.to_builtins(line) for line in lines]})]
         case Lagged(lost=lost):
-            return [sent("lagged", {"lost": lost})]
+            return [stream_event("lagged", {"lost": lost})]
         case Reset(version=version):
-            return [sent("reset", {"version": version})]
+            return [stream_event("reset", {"version": version})]
         case Gone():
-            return [sent("execution.gone", {"id": message.execution})]
+            return [stream_event("execution.gone", {"id": message.execution})]
         case _:
             return []
 
@@ -195,7 +198,7 @@ async def _watch(service: TheService, presented: Presented) -> None:
         closing.cancel()
 
 
-async def quietly(
+async def kept_alive(
     parts: AsyncIterator[bytes], service: TheService, presented: Presented
 ) -> AsyncIterator[bytes]:
     """Give on what comes, a comment whenever nothing came for a while, and goodbye when it is over."""
@@ -209,7 +212,7 @@ async def quietly(
                 {coming, closes}, timeout=QUIET_S, return_when=asyncio.FIRST_COMPLETED
             )
             if closes in done:
-                yield sent("bye", {"retry_ms": 1000})
+                yield stream_event("bye", {"retry_ms": 1000})
                 return
             if not done:
                 yield b": still here\n\n"

@@ -6,7 +6,7 @@ import contextlib
 from typing import Any
 
 import msgspec
-from litestar import Request, Response, Router, delete, get, post
+from litestar import Response, Router, delete, get, post
 from litestar.datastructures import Cookie
 from litestar.params import FromQuery, JSONBody
 from litestar.response import Redirect
@@ -15,17 +15,16 @@ from petra.accounts.register import SESSION_S
 from petra.desk.principal import May
 from petra.engine.plight import troubles
 from petra.server.answers.overview import Alive, Me, Meta, ServerVersion, SessionBegun, StoreStats
-from petra.server.describing import answers
 from petra.server.gate import BODY_MAX
 from petra.server.identity import COOKIE, csrf
 from petra.server.needs import KNOWN, OPEN, PAGE, Where, needs
+from petra.server.openapi import answers
 from petra.server.parameters import LIMIT_MAX, WAIT_MAX_S, presented_by
 from petra.server.problems import ProblemError
-from petra.server.resources.pages import shown
-from petra.server.service import API, Here, TheService, Who
+from petra.server.resources.pages import ui_page
+from petra.server.service import API, AnyHttpRequest, Here, TheService, Who
+from petra.server.shapes import shape_of
 from petra.store.errors import StoreError
-
-AnyHttpRequest = Request[Any, Any, Any]
 
 
 class LogIn(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -67,12 +66,14 @@ async def login(
 ) -> Response[Any] | Redirect:
     """Begin a session with the code that 'petra serve' printed, and go to the first page; without one, ask who it is."""
     if code is None:
-        return await shown(service)
+        return await ui_page(service)
+    request.state.tried = ""  # a code is the owner's
     try:
         secret = await service.identity.begin(code, presented_by(request), address_of(request))
-    except ProblemError:
+    except ProblemError as problem:
         if "text/html" not in request.headers.get("accept", ""):
             raise
+        request.state.code = problem.code
         return Redirect(f"{service.prefix}/login?used=1", status_code=303)
     cookie = session_cookie(service, request, secret)
     return Redirect(f"{service.prefix}/", cookies=[cookie], status_code=303)
@@ -86,9 +87,16 @@ def address_of(request: AnyHttpRequest) -> str:
 def session_cookie(
     service: TheService, request: AnyHttpRequest, value: str, seconds: int = int(SESSION_S)
 ) -> Cookie:
-    """Return the cookie of a session, which scripts cannot read."""
+    """Return the cookie of a session."""
+    return hidden_cookie(request, COOKIE, value, path=service.prefix or "/", seconds=seconds)
+
+
+def hidden_cookie(
+    request: AnyHttpRequest, name: str, value: str, *, path: str, seconds: int
+) -> Cookie:
+    """Return a cookie that scripts cannot read."""
     return Cookie(
-        key=COOKIE, value=value, path=service.prefix or "/", httponly=True, samesite="lax", max_age=seconds,
+        key=name, value=value, path=path, httponly=True, samesite="lax", max_age=seconds,
         secure=request.scope["scheme"] == "https",
     )  # fmt: skip
 
@@ -126,10 +134,10 @@ async def meta(service: TheService, request: AnyHttpRequest) -> dict[str, Any]:
     }
 
 
-@get("/stats", tags=["server"], opt=needs(May.SEE, where=Where.EVERYWHERE) | answers(StoreStats))
-async def stats(service: TheService) -> dict[str, Any]:
+@get("/stats", tags=["server"], opt=needs(May.SEE, where=Where.EVERYWHERE))
+async def stats(service: TheService) -> StoreStats:
     """Count what is in the store, of all namespaces."""
-    return dict(msgspec.to_builtins(await service.engine.store.stats()))
+    return shape_of(StoreStats, await service.engine.store.stats())
 
 
 @post("/session", tags=["server"], security=[], status_code=201, opt=OPEN | answers(SessionBegun))

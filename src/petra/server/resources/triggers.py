@@ -5,12 +5,11 @@ from __future__ import annotations
 from typing import Annotated, Any
 
 import msgspec
-from litestar import Request, Response, Router, delete, get, post, put
-from litestar.params import FromPath, FromQuery, HeaderParameter, JSONBody
+from litestar import Response, Router, delete, get, post, put
+from litestar.params import FromPath, FromQuery, JSONBody
 
 from petra.desk.principal import May
 from petra.desk.triggers import DeskTriggers
-from petra.playbook.documents import read_document
 from petra.playbook.trigger import Trigger
 from petra.server.answers.triggers import (
     AppliedTrigger,
@@ -23,16 +22,19 @@ from petra.server.answers.triggers import (
     TriggerSteered,
     TriggerVerdict,
 )
-from petra.server.describing import answers, takes
+from petra.server.conditions import IfMatch, replaced_by
+from petra.server.documents import (
+    PauseReason,
+    applied_document,
+    document_of,
+    shown_document,
+    takes_document,
+)
 from petra.server.needs import needs
-from petra.server.parameters import bounded
-from petra.server.problems import ProblemError
-from petra.server.resources.authoring import PlaybookSource, text_of
-from petra.server.resources.schedules import PauseReason
-from petra.server.service import Here, TheService
+from petra.server.openapi import answers
+from petra.server.parameters import Limit, page_size
+from petra.server.service import AnyHttpRequest, Here, TheService
 
-IfMatch = Annotated[str | None, HeaderParameter(name="If-Match", required=False)]
-AnyHttpRequest = Request[Any, Any, Any]
 LETTERS_MAX = 500
 
 
@@ -57,8 +59,7 @@ async def listed(service: TheService, here: Here) -> dict[str, Any]:
 @get("/triggers/{name:str}", opt=needs(May.SEE) | answers(TriggerItem))
 async def one(service: TheService, here: Here, name: FromPath[str]) -> Response[dict[str, Any]]:
     """Return a trigger: its text, how many dead letters it has, and what it started last."""
-    found = await DeskTriggers(service.engine).get(here, name)
-    return Response(found, headers={"ETag": f'"{found["digest"]}"'})
+    return shown_document(await DeskTriggers(service.engine).get(here, name))
 
 
 @get("/triggers/{name:str}/explain", opt=needs(May.SEE) | answers(TriggerExplained))
@@ -67,11 +68,7 @@ async def explained(service: TheService, here: Here, name: FromPath[str]) -> dic
     return await DeskTriggers(service.engine).explain(here, name)
 
 
-@put(
-    "/triggers/{name:str}",
-    status_code=200,
-    opt=needs(May.APPLY) | answers(AppliedTrigger, 201) | takes(PlaybookSource, yaml=True),
-)
+@put("/triggers/{name:str}", status_code=200, opt=takes_document(AppliedTrigger, May.APPLY))
 async def replaced(
     service: TheService,
     here: Here,
@@ -80,14 +77,9 @@ async def replaced(
     if_match: IfMatch = None,
 ) -> Response[dict[str, Any]]:
     """Apply a trigger under its name: 201 for a new text, 200 where nothing changed; it takes events from then on."""
-    trigger = read_document(await text_of(request), name).checked_as(Trigger)
-    if trigger.name != name:
-        words = f"the text says it is '{trigger.name}', the address '{name}'"
-        raise ProblemError("invalid-input", words)
-    seen = if_match.strip().strip('"') if if_match is not None else None
-    made = await DeskTriggers(service.engine).apply(here, trigger, replaces=seen)
-    status = 200 if made["unchanged"] else 201
-    return Response(made, status_code=status, headers={"ETag": f'"{made["digest"]}"'})
+    trigger = await document_of(request, name, Trigger)
+    seen = replaced_by(if_match)
+    return applied_document(await DeskTriggers(service.engine).apply(here, trigger, replaces=seen))
 
 
 @delete("/triggers/{name:str}", status_code=200, opt=needs(May.APPLY) | answers(TriggerRemoved))
@@ -125,12 +117,12 @@ async def dead(
     service: TheService,
     here: Here,
     name: FromPath[str],
-    limit: FromQuery[int] = 100,
+    limit: Limit = 100,
     cursor: FromQuery[str | None] = None,
 ) -> dict[str, Any]:
     """List the dead letters of a trigger, the latest first: events that could start nothing, and why."""
     items, behind = await DeskTriggers(service.engine).dead(
-        here, name, cursor=cursor, limit=bounded(limit)
+        here, name, cursor=cursor, limit=page_size(limit)
     )
     return {"items": items, "next": behind}
 

@@ -7,20 +7,19 @@ from ipaddress import ip_address
 from itertools import islice
 from typing import Any
 
-from litestar import Request, Response, Router, get
+from litestar import Response, Router, get
 
 from petra.desk.principal import EVERYWHERE, May
 from petra.engine.cache import Entry
 from petra.engine.workers import ALONE
 from petra.server.answers.overview import PoolItem, ResourceItem, ShardItem
-from petra.server.describing import answers
 from petra.server.metrics import MEDIA_TYPE, Metrics
 from petra.server.needs import OPEN, Where, needs
+from petra.server.openapi import answers
 from petra.server.parameters import presented_by
-from petra.server.service import Here, TheService
-from petra.server.shapes import Page
+from petra.server.service import AnyHttpRequest, Here, TheService
+from petra.server.shapes import Page, shape_of
 
-AnyHttpRequest = Request[Any, Any, Any]
 _metrics = Metrics()
 RESOURCES_MAX = 500
 HOLDERS_MAX = 20
@@ -47,12 +46,12 @@ def _is_here(request: AnyHttpRequest) -> bool:
 async def pools(service: TheService, here: Here) -> dict[str, Any]:
     """List the pools for runs of the namespace: their workers, slots, what is done, and what waits."""
     engine = service.engine
-    found: dict[str, dict[str, Any]] = {}
+    by_name: dict[str, dict[str, Any]] = {}
 
     def of(pool: str) -> dict[str, Any]:
         name = pool.removesuffix(ALONE)
         empty = {"pool": name, "workers": 0, "slots": 0, "busy": 0, "waiting": 0, "trouble": None}
-        return found.setdefault(name, empty)
+        return by_name.setdefault(name, empty)
 
     for worker in engine.roster.seen():
         if worker.namespaces is not None and here.namespace not in worker.namespaces:
@@ -66,7 +65,7 @@ async def pools(service: TheService, here: Here) -> dict[str, Any]:
             of(queue.pool)["waiting"] += len(waiting)
     for pool, trouble in engine.roster.troubles.items():
         of(pool)["trouble"] = trouble or None
-    return {"items": sorted(found.values(), key=lambda row: str(row["pool"])), "next": None}
+    return {"items": sorted(by_name.values(), key=lambda row: str(row["pool"])), "next": None}
 
 
 @get("/resources", tags=["workers"], opt=needs(May.SEE) | answers(Page[ResourceItem]))
@@ -92,9 +91,9 @@ def _resources(execution: str, entry: Entry) -> Iterator[dict[str, Any]]:
     for (name, key), units in state.held.items():
         if units:
             holders = [
-                {"run": run.id, "step": run.step, "units": one}
+                {"run": run.id, "step": run.step, "units": share}
                 for run in islice(state.runs.values(), RUNS_LOOKED)
-                for held, place, one in run.resources
+                for held, place, share in run.resources
                 if (held, place) == (name, key)
             ]
             waits = [
@@ -109,16 +108,16 @@ def _resources(execution: str, entry: Entry) -> Iterator[dict[str, Any]]:
 @get(
     "/shards",
     tags=["server"],
-    opt=needs(May.SEE, where=Where.EVERYWHERE) | answers(Page[ShardItem]),
+    opt=needs(May.SEE, where=Where.EVERYWHERE),
 )
-async def shards(service: TheService) -> dict[str, Any]:
+async def shards(service: TheService) -> Page[ShardItem]:
     """List the shards and who has each; one that nobody ever had is not there."""
     rows = await service.engine.store.shards()
     items = [
-        {"shard": shard, "holder": row.holder or None, "epoch": row.epoch, "held": row.held}
+        shape_of(ShardItem, row, shard=shard, holder=row.holder or None)
         for shard, row in sorted(rows.items())
     ]
-    return {"items": items, "next": None}
+    return Page(items=items, next=None)
 
 
 def routes(prefix: str, base: str) -> list[Router]:

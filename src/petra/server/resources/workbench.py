@@ -4,45 +4,29 @@ from __future__ import annotations
 
 from typing import Any
 
-import msgspec
-from litestar import Request, Response, Router, post
+from litestar import Response, Router, post
 from litestar.params import JSONBody
 
 from petra.desk.principal import May
 from petra.server.answers.authoring import Hovered, OfferedWord, Tested, WalkThrough
-from petra.server.describing import answers, takes
+from petra.server.documents import with_text_of
 from petra.server.needs import needs
+from petra.server.openapi import answers, takes
 from petra.server.problems import ProblemError
-from petra.server.resources.authoring import YAML
-from petra.server.service import TheService
+from petra.server.service import AnyHttpRequest, TheService
 from petra.server.shapes import Page
-from petra.server.walking import Simulated, simulated
+from petra.server.walk_through import Simulated, walk_through
 from petra.server.workbench import (
     FILE,
     FILES_MAX,
     Bench,
     Tests,
-    completed,
-    hovered,
-    tested,
+    complete_at,
+    hover_at,
+    run_suite,
 )
 
-AnyHttpRequest = Request[Any, Any, Any]
-
-
-async def _given(request: AnyHttpRequest, shape: type[Any]) -> Any:
-    """Return what a request brings: a text as YAML, or JSON of a shape."""
-    body = await request.body()
-    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
-    try:
-        if kind in YAML:
-            return shape(text=body.decode("utf-8-sig"))
-        return msgspec.json.decode(body, type=shape)
-    except UnicodeDecodeError:
-        raise ProblemError("bad-request", "the text is not UTF-8") from None
-    except msgspec.DecodeError as error:
-        words = f"send application/yaml, or JSON with 'text': {error}"
-        raise ProblemError("bad-request", words) from None
+_FORM = "JSON with 'text'"
 
 
 @post("/tests", status_code=200, opt=needs(May.SEE) | answers(Tested) | takes(Tests, yaml=True))
@@ -51,11 +35,11 @@ async def run_tests(service: TheService, request: AnyHttpRequest) -> Response[di
 
     The playbooks that it names stand in it, or come along as ``files``, by their names.
     """
-    given: Tests = await _given(request, Tests)
-    if len(given.files) > FILES_MAX or not all(map(FILE.fullmatch, given.files)):
+    tests = await with_text_of(request, Tests, _FORM)
+    if len(tests.files) > FILES_MAX or not all(map(FILE.fullmatch, tests.files)):
         words = f"'files' are at most {FILES_MAX}, by plain names such as orders.yaml"
         raise ProblemError("invalid-input", words)
-    return Response(await service.long_work.do(tested, given))
+    return Response(await service.long_work.do(run_suite, tests))
 
 
 @post(
@@ -65,20 +49,20 @@ async def run_tests(service: TheService, request: AnyHttpRequest) -> Response[di
 )
 async def simulate(service: TheService, request: AnyHttpRequest) -> Response[dict[str, Any]]:
     """Walk through a playbook in virtual time: by dice with a ``seed``, or by ``choices``, up to the next one to be made."""
-    given: Simulated = await _given(request, Simulated)
-    return Response(await service.long_work.do(simulated, given))
+    wanted = await with_text_of(request, Simulated, _FORM)
+    return Response(await service.long_work.do(walk_through, wanted))
 
 
 @post("/complete", status_code=200, opt=needs(May.SEE) | answers(Page[OfferedWord]))
 async def complete(service: TheService, data: JSONBody[Bench]) -> dict[str, Any]:
     """Say what may stand at a line and a column of a text."""
-    return await service.long_work.do(completed, data)
+    return await service.long_work.do(complete_at, data)
 
 
 @post("/hover", status_code=200, opt=needs(May.SEE) | answers(Hovered))
 async def hover(service: TheService, data: JSONBody[Bench]) -> dict[str, Any]:
     """Say what stands at a line and a column of a text."""
-    return await service.long_work.do(hovered, data)
+    return await service.long_work.do(hover_at, data)
 
 
 def router(base: str) -> Router:

@@ -12,28 +12,26 @@ from petra.desk.principal import May, Principal
 from petra.engine.workers import Bounds
 from petra.errors import PetraError
 from petra.server.answers.overview import WorkerItem
-from petra.server.describing import answers
 from petra.server.identity import AGAIN_S, Presented
-from petra.server.line import Line, talk
 from petra.server.needs import needs
 from petra.server.problems import MEDIA_TYPE, problem
 from petra.server.service import Here, TheService
-from petra.server.shapes import Page
+from petra.server.shapes import Page, shape_of
+from petra.server.worker_socket import WorkerSocket, talk
 from petra.worker.remote import SUBPROTOCOL
 
 AnySocket = WebSocket[Any, Any, Any]
 
 
-@get("/workers", tags=["workers"], opt=needs(May.SEE) | answers(Page[WorkerItem]))
-async def workers(service: TheService, here: Here) -> dict[str, Any]:
+@get("/workers", tags=["workers"], opt=needs(May.SEE))
+async def workers(service: TheService, here: Here) -> Page[WorkerItem]:
     """List the workers that are connected and may do runs of the namespace, with what each does."""
-    there = service.engine.roster.seen()
-    shown = [
-        msgspec.structs.replace(one, namespaces=one.namespaces and [here.namespace])
-        for one in there
-        if one.namespaces is None or here.namespace in one.namespaces
+    items = [
+        shape_of(WorkerItem, worker, namespaces=worker.namespaces and [here.namespace])
+        for worker in service.engine.roster.seen()
+        if worker.namespaces is None or here.namespace in worker.namespaces
     ]
-    return {"items": msgspec.to_builtins(shown), "next": None}
+    return Page(items=items, next=None)
 
 
 @websocket("/worker")
@@ -48,14 +46,14 @@ async def come_in(socket: AnySocket, service: TheService) -> None:
         await _refuse(socket, error)
         return
     await socket.accept(subprotocols=SUBPROTOCOL)
-    line = Line(socket)
-    service.lines[line] = who
-    watched = asyncio.create_task(_watch(presented, service, line))
+    worker = WorkerSocket(socket)
+    service.workers[worker] = who
+    watched = asyncio.create_task(_watch(presented, service, worker))
     try:
-        await talk(service.engine, line, Bounds(who.pool, who.places(May.WORK), who.name))
+        await talk(service.engine, worker, Bounds(who.pool, who.places(May.WORK), who.name))
     finally:
         watched.cancel()
-        del service.lines[line]
+        del service.workers[worker]
 
 
 async def _worker(presented: Presented, service: TheService) -> Principal:
@@ -64,11 +62,11 @@ async def _worker(presented: Presented, service: TheService) -> Principal:
     return who
 
 
-async def _watch(presented: Presented, service: TheService, line: Line) -> None:
+async def _watch(presented: Presented, service: TheService, worker: WorkerSocket) -> None:
     """Hang up on a worker whose token is over."""
     while await service.identity.is_in(presented):
         await service.clock.sleep(AGAIN_S)
-    await line.close("its token is over")
+    await worker.close("its token is over")
 
 
 async def _refuse(socket: AnySocket, error: PetraError) -> None:

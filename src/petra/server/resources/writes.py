@@ -5,15 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 from litestar import Router, get
-from litestar.params import FromPath, FromQuery
+from litestar.params import FromPath
 
-from petra.accounts.told import moment
+from petra.accounts.shown import moment
 from petra.desk.principal import May
 from petra.desk.writes import Writes
 from petra.server.answers.stories import CtxWrite
-from petra.server.describing import answers
 from petra.server.needs import needs
-from petra.server.parameters import bounded
+from petra.server.openapi import answers
+from petra.server.parameters import Limit, Number, page_size
 from petra.server.problems import ProblemError
 from petra.server.resources.stories import records_at, step_of
 from petra.server.service import TheService
@@ -28,11 +28,11 @@ async def history(
     service: TheService,
     execution: FromPath[str],
     key: FromPath[str],
-    limit: FromQuery[int] = 100,
-    cursor: FromQuery[int] = 0,
+    limit: Limit = 100,
+    cursor: Number = 0,
 ) -> Page[dict[str, Any]]:
     """List the writes to a key of ctx, oldest first, with what it was after each."""
-    most = bounded(limit)
+    most = page_size(limit)
     story = await service.stories.of(execution)
     seqs = story.written.get(key, [])
     if not seqs:

@@ -1,12 +1,10 @@
 import { useQuery } from '@tanstack/react-query';
-import { lazy, Suspense, useEffect, useState, useSyncExternalStore } from 'react';
-import { me } from '../../api/calls';
-import { basePath, carryOut, client, onceKey, shaped } from '../../api/client';
-import { connection } from '../../api/connection';
+import { lazy, Suspense, useEffect, useState } from 'react';
+import { basePath, carryOut, onceKey } from '../../api/client';
 import { keys } from '../../api/keys';
 import { problemOf } from '../../api/problems';
-import { playbook } from '../../api/running';
-import type { Execution, Json, Page } from '../../api/shapes';
+import { choices, playbook } from '../../api/running';
+import type { Execution, Json } from '../../api/shapes';
 import {
   Button,
   Check,
@@ -24,15 +22,11 @@ import {
 import { refusedAt } from '../../kit/refusal';
 import { CopyAs } from '../CopyAs';
 import { hindrance } from '../registry';
+import { useDoer } from '../useDoer';
 import { START, type StartView } from './start';
 import { draftOf, labelsOf, type Values, workloadOf } from './workload';
 
 const SchemaForm = lazy(() => import('../../kit/SchemaForm'));
-
-interface PlaybookItem {
-  path: string;
-  version: string;
-}
 
 /** What a playbook is started with: its defaults, and what it demands. */
 export interface Taken {
@@ -51,11 +45,7 @@ interface Props {
 
 /** Start an applied playbook: its workload as fields or as JSON, and the line that does the same. */
 export function StartDialog(props: Props) {
-  const list = useQuery({
-    queryKey: keys.playbooks,
-    queryFn: () =>
-      shaped<Page<PlaybookItem>>(client.GET('/api/v1/playbooks', { params: { query: { limit: 500 } } })),
-  });
+  const list = useQuery({ queryKey: keys.playbooks, queryFn: choices });
   const items = list.data?.items ?? [];
   const [chosen, setChosen] = useState<string | null>(props.path ?? null);
   const path = chosen ?? items[0]?.path;
@@ -138,15 +128,13 @@ function StartForm(props: FormProps) {
   const [busy, setBusy] = useState(false);
   const [error, setError] = useState<unknown>(null);
   const [key] = useState(onceKey);
-  const who = useQuery({ queryKey: keys.me, queryFn: me });
-  const offline = useSyncExternalStore(connection.subscribe, connection.get).line === 'offline';
+  const doer = useDoer();
   const view: StartView = {
     path,
     text: props.text,
     workload: workloadOf(filled.text),
     labels: labelsOf(filled.label),
-    may: who.data?.may ?? [],
-    offline,
+    ...doer,
   };
   const call = START.call(view, {});
   const asForm = mode === 'form' && view.workload !== null;

@@ -11,7 +11,8 @@ const TextDiff = lazy(() => import('../../kit/TextDiff'));
 
 export interface Base {
   text: string;
-  tag: string;
+  /** What a change of it names; null where nothing is there yet. */
+  tag: string | null;
 }
 
 interface Props {
@@ -27,39 +28,45 @@ export function ConflictPane({ path, base, mine, onChosen }: Props) {
   const found = useQuery({
     queryKey: ['conflict', path, base.tag],
     queryFn: async () => {
-      const digest = base.tag.replaceAll('"', '');
-      const [theirs, was] = await Promise.all([current(path), definition(digest)]);
-      return { theirs, was: unsigned(was.text) };
+      const digest = base.tag?.replaceAll('"', '');
+      const [theirs, was] = await Promise.all([current(path), digest ? definition(digest) : null]);
+      return { theirs, was: was ? unsigned(was.text) : '' };
     },
     gcTime: 0,
     retry: false,
   });
   const result = useMemo(() => {
-    if (!found.data) return null;
+    if (!found.data || base.tag === null) return null; // two texts that have no past in common
     try {
       return merged(base.text, mine, found.data.theirs.text);
     } catch {
       return null; // too long to be merged by itself
     }
-  }, [found.data, base.text, mine]);
+  }, [found.data, base, mine]);
   if (found.isPending) return <Skeleton lines={4} />;
   if (found.isError) return <ErrorBox error={found.error} retry={() => void found.refetch()} />;
   const { theirs, was } = found.data;
+  const isNew = base.tag === null;
+  const title = isNew
+    ? 'Somebody else applied a playbook here meanwhile'
+    : 'Somebody else applied another text meanwhile';
   return (
-    <section className={`${css.conflict} stack`} aria-label="Somebody else applied another text meanwhile">
+    <section className={`${css.conflict} stack`} aria-label={title}>
       <div role="alert">
-        <h2>Somebody else applied another text meanwhile</h2>
+        <h2>{title}</h2>
         <p>Nothing is lost: yours stands in the editor, theirs is applied. Choose what becomes of both.</p>
       </div>
       <div className="row wrap">
-        <Button
-          kind="main"
-          icon={GitMerge}
-          why={result ? null : 'they are too long to be merged by itself'}
-          onClick={() => result && onChosen(result.text, theirs)}
-        >
-          {result?.conflicts ? `Merge, with ${plural(result.conflicts, 'place')} left to me` : 'Merge both'}
-        </Button>
+        {isNew ? null : (
+          <Button
+            kind="main"
+            icon={GitMerge}
+            why={result ? null : 'they are too long to be merged by itself'}
+            onClick={() => result && onChosen(result.text, theirs)}
+          >
+            {result?.conflicts ? `Merge, with ${plural(result.conflicts, 'place')} left to me` : 'Merge both'}
+          </Button>
+        )}
         <Button onClick={() => onChosen(mine, theirs)}>Keep mine</Button>
         <Button onClick={() => onChosen(theirs.text, theirs)}>Take theirs</Button>
       </div>

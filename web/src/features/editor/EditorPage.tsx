@@ -1,23 +1,27 @@
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { getRouteApi, Link, useNavigate } from '@tanstack/react-router';
-import { Play, Upload } from 'lucide-react';
-import { lazy, Suspense, useCallback, useEffect, useRef, useState, useSyncExternalStore } from 'react';
+import { FilePlus2, Play } from 'lucide-react';
+import { lazy, Suspense, useCallback, useEffect, useRef, useState } from 'react';
 import { asCli } from '../../acts/copy';
+import { APPLY, type ApplyView } from '../../acts/playbooks';
+import { hindrance } from '../../acts/registry';
 import { StartTextDialog, type Taken } from '../../acts/starting/StartDialog';
-import { apply, type Checked, current, type Finding } from '../../api/authoring';
-import { me } from '../../api/calls';
-import { connection } from '../../api/connection';
+import { useDoer } from '../../acts/useDoer';
+import { type Checked, current } from '../../api/authoring';
+import { carryOut } from '../../api/client';
 import { keys } from '../../api/keys';
 import { problemOf } from '../../api/problems';
 import type { Graph } from '../../api/shapes';
 import { Button, Copyable, ErrorBox, recalled, remember, Skeleton, Tabs, toast, useKeys } from '../../kit';
 import { type Base, ConflictPane } from './ConflictPane';
 import { caseOfWay, percentage, withCase } from './cases';
-import { hindered } from './diagnostics';
+import { hindered, mended, stepAt } from './diagnostics';
 import css from './editor.module.css';
+import { Problems } from './Problems';
 import { ProofPane, verdict } from './ProofPane';
 import { SimulatePane } from './SimulatePane';
 import { type EditorSearch, PANELS, type Panel } from './search';
+import { startingText } from './starting';
 import { TestsPane } from './TestsPane';
 import { TextPane } from './TextPane';
 import { useCheck } from './useCheck';
@@ -35,6 +39,7 @@ const LABELS: Record<Panel, string> = {
 /** A playbook as text, held against its rules while it is typed. */
 export function Page() {
   const { _splat: path = '' } = route.useParams();
+  const isNew = route.useSearch({ select: (search) => search.new }) === 'yes';
   const base = useQuery({
     queryKey: keys.source(path),
     queryFn: () => current(path),
@@ -42,18 +47,32 @@ export function Page() {
     retry: false,
   });
   if (base.isPending) return <Skeleton lines={20} />;
-  if (base.isError) return <ErrorBox error={base.error} retry={() => void base.refetch()} />;
+  const isMissing = base.isError && problemOf(base.error).code === 'not-found';
+  if (isMissing && isNew) return <Editor key={path} path={path} base={NOTHING} />;
+  if (base.isError) {
+    return (
+      <>
+        <ErrorBox error={base.error} retry={() => void base.refetch()} />
+        {isMissing ? <Anew path={path} /> : null}
+      </>
+    );
+  }
   return <Editor key={path} path={path} base={base.data} />;
 }
 
-/** Why nothing can be applied by this person, here and now. */
-function useBarred(): string | null {
-  const who = useQuery({ queryKey: keys.me, queryFn: me });
-  const offline = useSyncExternalStore(connection.subscribe, connection.get).line === 'offline';
-  if (offline) return 'the server does not answer';
-  return who.data && !who.data.may.includes('apply')
-    ? "you may not 'apply' here; ask an administrator"
-    : null;
+/** What a new playbook takes the place of. */
+const NOTHING: Base = { text: '', tag: null };
+
+function Anew({ path }: { path: string }) {
+  const navigate = useNavigate();
+  const write = () => void navigate({ to: '/edit/$', params: { _splat: path }, search: { new: 'yes' } });
+  return (
+    <div className={css.anew}>
+      <Button icon={FilePlus2} onClick={write}>
+        Write a new one here
+      </Button>
+    </div>
+  );
 }
 
 function Editor({ path, base: first }: { path: string; base: Base }) {
@@ -63,25 +82,27 @@ function Editor({ path, base: first }: { path: string; base: Base }) {
   // what was applied from here is the base of what comes next
   const [base, setBase] = useState(first);
   const draft = `draft.${path}.${base.tag}`;
-  const [text, setText] = useState(() => recalled(draft) || base.text);
+  const begun = base.tag === null ? startingText(path) : base.text;
+  const [text, setText] = useState(() => recalled(draft) || begun);
   const [line, setLine] = useState<number | undefined>(search.line);
   const [cursor, setCursor] = useState(1);
   const [starts, setStarts] = useState(false);
   const { checked, error } = useCheck(text);
   const tests = useTests(path, text);
-  const barred = useBarred();
+  const doer = useDoer();
   const changed = text !== base.text;
   const kept = useRef(draft);
   kept.current = draft;
   useEffect(() => remember(kept.current, changed ? text : ''), [text, changed]);
   const applied = useMutation({
-    mutationFn: () => apply(path, text, base.tag),
+    mutationFn: () => carryOut<{ digest: string }>(APPLY.call(view, {})),
     onSuccess: ({ digest }) => {
       remember(kept.current, '');
       setBase({ text, tag: `"${digest}"` });
       toast('Applied', path);
       client.removeQueries({ queryKey: keys.source(path) });
       void client.invalidateQueries({ queryKey: keys.playbook(path) });
+      void client.invalidateQueries({ queryKey: keys.playbooks });
     },
   });
   const go = useCallback(
@@ -90,14 +111,16 @@ function Editor({ path, base: first }: { path: string; base: Base }) {
     [navigate],
   );
   const problems = checked?.problems ?? [];
-  const why = barred ?? (checked ? hindered(problems, changed) : 'it is being checked');
+  const unfit = checked ? hindered(problems, changed) : 'it is being checked';
+  const view: ApplyView = { path, text, replaces: base.tag, unfit, ...doer };
+  const why = hindrance(APPLY, view);
   const send = () => {
     const first = problems.find((one) => one.severity === 'error');
     if (first) setLine(first.line);
     else if (!why) applied.mutate();
   };
   useKeys([
-    { keys: 'Mod+s', label: 'Apply, or go to the first problem', run: send, always: true },
+    { keys: APPLY.keys, label: 'Apply, or go to the first problem', run: send, always: true },
     { keys: 'Mod+Enter', label: 'Run the tests', run: tests.run, always: true },
   ]);
   const steps = checked?.graph?.nodes as { id: string; line?: number }[] | undefined;
@@ -112,14 +135,14 @@ function Editor({ path, base: first }: { path: string; base: Base }) {
     <>
       <div className={css.top}>
         <h1 className="data">{path}</h1>
-        {changed ? <span>changed</span> : null}
+        {changed ? <span>{base.tag === null ? 'new' : 'changed'}</span> : null}
         <span data-verdict={checked?.soundness?.verdict} className={css.verdict} role="status">
           {checked ? verdict(checked.soundness) : 'checking…'}
         </span>
         <TestsChip tests={tests} onOpen={() => go({ panel: 'tests' }, false)} />
         <span className="grow" />
-        {changed ? <Button onClick={() => setText(base.text)}>Drop my changes</Button> : null}
-        <Button kind="main" icon={Upload} why={why} busy={applied.isPending} onClick={send}>
+        {text !== begun ? <Button onClick={() => setText(begun)}>Drop my changes</Button> : null}
+        <Button kind="main" icon={APPLY.icon} why={why} busy={applied.isPending} onClick={send}>
           {why && why !== 'nothing has changed' ? `Apply: ${why}` : 'Apply'}
         </Button>
         <Button
@@ -130,9 +153,11 @@ function Editor({ path, base: first }: { path: string; base: Base }) {
         >
           Run…
         </Button>
-        <Link to="/p/$" params={{ _splat: path }}>
-          The playbook
-        </Link>
+        {base.tag === null ? null : (
+          <Link to="/p/$" params={{ _splat: path }}>
+            The playbook
+          </Link>
+        )}
       </div>
       {starts && checked ? (
         <StartTextDialog
@@ -167,9 +192,10 @@ function Editor({ path, base: first }: { path: string; base: Base }) {
           onLine={setLine}
         />
       </div>
-      <Problems found={problems} onLine={setLine} />
+      <Problems found={problems} onLine={setLine} onFix={(fix) => setText(mended(text, fix))} />
       <div className={css.line}>
-        <Copyable text={asCli(['apply', `${path}.yaml`])} label="the command" />
+        <Copyable text={asCli(APPLY.cli(view, {}))} label="the command" />
+        <span className="muted">In a text, Tab indents; Esc and then Tab leaves it.</span>
       </div>
     </>
   );
@@ -262,32 +288,5 @@ function Side({ path, search, go, base, text, checked, tests, here, onLine }: Si
         ) : null}
       </Tabs>
     </div>
-  );
-}
-
-/** The step that a line belongs to: the last that begins before it. */
-export function stepAt(steps: readonly { id: string; line?: number }[], line: number): string | null {
-  let best: { id: string; line: number } | null = null;
-  for (const step of steps) {
-    if (step.line === undefined || step.line > line) continue;
-    if (!best || step.line > best.line) best = { id: step.id, line: step.line };
-  }
-  return best?.id ?? null;
-}
-
-function Problems({ found, onLine }: { found: readonly Finding[]; onLine: (line: number) => void }) {
-  if (!found.length) return null;
-  return (
-    <ul className={css.problems} aria-label="Problems">
-      {found.map((one) => (
-        <li key={`${one.code} ${one.line} ${one.column} ${one.message}`} data-severity={one.severity}>
-          <button type="button" onClick={() => onLine(one.line)}>
-            <span className="mono">{one.line}</span> {one.severity} <strong>{one.code}</strong>{' '}
-            <span className="data">{one.message}</span>
-            {one.hint ? <span className="muted data"> {one.hint}</span> : null}
-          </button>
-        </li>
-      ))}
-    </ul>
   );
 }

@@ -10,7 +10,7 @@ import { classHighlighter } from '@lezer/highlight';
 import { useEffect, useRef } from 'react';
 import { complete, type Finding } from '../../api/authoring';
 import { nonce } from '../../kit/nonce';
-import { Places, spanOf } from './diagnostics';
+import { fixed, Places, spanOf } from './diagnostics';
 import css from './editor.module.css';
 
 interface Props {
@@ -117,11 +117,7 @@ function marked(found: Finding, view: EditorView): Diagnostic {
     message: found.hint ? `${found.message}\n${found.hint}` : found.message,
     actions: found.fixes.map((fix) => ({
       name: fix.title,
-      apply: (here) => {
-        const from = places.at(fix.line, fix.column);
-        const to = places.at(fix.end_line, fix.end_column);
-        here.dispatch({ changes: { from, to: Math.max(from, to), insert: fix.text } });
-      },
+      apply: (here) => here.dispatch({ changes: { ...fixed(fix, places), insert: fix.text } }),
     })),
   };
 }

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Finding } from '../../api/authoring';
-import { hindered, Places, spanOf } from './diagnostics';
+import { hindered, mended, Places, spanOf } from './diagnostics';
 
 const TEXT = 'ab\n\ncde';
 
@@ -51,4 +51,10 @@ it('says why it cannot be applied', () => {
   expect(hindered([finding({})], true)).toBe('1 error');
   expect(hindered([finding({ severity: 'warning' })], true)).toBeNull();
   expect(hindered([], false)).toBe('nothing has changed');
+});
+
+it('a fix puts its words where it says, and nothing else is touched', () => {
+  const fix = { title: '', line: 3, column: 2, end_line: 3, end_column: 3, text: 'DD' };
+  expect(mended(TEXT, fix)).toBe('ab\n\ncDDe');
+  expect(mended(TEXT, { ...fix, line: 9, column: 9, end_line: 1 })).toBe(`${TEXT}DD`);
 });

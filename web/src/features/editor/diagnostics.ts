@@ -1,6 +1,8 @@
 /** What the server says of a text, as the editor shows it: from where to where, and how it is mended. */
 import type { Finding } from '../../api/authoring';
 
+export type Fix = Finding['fixes'][number];
+
 export interface Span {
   from: number;
   to: number;
@@ -43,9 +45,31 @@ export function spanOf(found: Finding, places: Places): Span {
   return { from, to: Math.max(to, from) };
 }
 
+/** What a fix changes: from where to where, never backwards. */
+export function fixed(fix: Fix, places: Places): Span {
+  const from = places.at(fix.line, fix.column);
+  return { from, to: Math.max(from, places.at(fix.end_line, fix.end_column)) };
+}
+
+/** A text with a fix in it. */
+export function mended(text: string, fix: Fix): string {
+  const { from, to } = fixed(fix, new Places(text));
+  return text.slice(0, from) + fix.text + text.slice(to);
+}
+
 /** Why a text cannot be applied; null where it can. */
 export function hindered(problems: readonly Finding[], changed: boolean): string | null {
   const errors = problems.filter((one) => one.severity === 'error').length;
   if (errors) return `${errors} ${errors === 1 ? 'error' : 'errors'}`;
   return changed ? null : 'nothing has changed';
+}
+
+/** The step that a line belongs to: the last that begins before it. */
+export function stepAt(steps: readonly { id: string; line?: number }[], line: number): string | null {
+  let best: { id: string; line: number } | null = null;
+  for (const step of steps) {
+    if (step.line === undefined || step.line > line) continue;
+    if (!best || step.line > best.line) best = { id: step.id, line: step.line };
+  }
+  return best?.id ?? null;
 }

@@ -8,6 +8,8 @@ export interface EditorSearch {
   panel?: Panel;
   case?: string;
   at?: number;
+  /** Nothing is there yet: it is to be written. */
+  new?: 'yes';
 }
 
 export function editorSearch(raw: Raw): EditorSearch {
@@ -16,5 +18,6 @@ export function editorSearch(raw: Raw): EditorSearch {
     panel: oneOf(raw, 'panel', PANELS),
     case: text(raw, 'case'),
     at: whole(raw, 'at', 0),
+    new: oneOf(raw, 'new', ['yes']),
   };
 }

@@ -16,6 +16,8 @@ export interface View {
   /** The record that is shown, and whether it is the present. */
   seq: number;
   live: boolean;
+  /** The last record as far as the server is asked about it: however fast records come, it goes on once a second. */
+  latest: number;
   sel: Sel | null;
   /** The step that the selection is about. */
   step: string | null;

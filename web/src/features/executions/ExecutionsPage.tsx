@@ -22,14 +22,17 @@ import {
   useKeys,
   VirtualTable,
 } from '../../kit';
+import { aheadInWords } from '../../kit/limit-words';
 import { BulkBar } from './BulkBar';
 import css from './executions.module.css';
+import { FirstVisit } from './FirstVisit';
 import { PeekPane } from './PeekPane';
 import { QueryBar } from './QueryBar';
 import { StartsChart } from './StartsChart';
 import { StatusCounts } from './StatusCounts';
 import { queryOf, searchOf } from './search';
 import { ROWS_MAX, useExecutions } from './useExecutions';
+import { usePlaces } from './usePlaces';
 import { Views } from './Views';
 
 const route = getRouteApi('/inside/executions');
@@ -40,10 +43,11 @@ function took(row: ExecutionItem): number | null {
   return (row.ended ? Date.parse(row.ended) : Date.now()) - Date.parse(row.started);
 }
 
-function Now({ row }: { row: ExecutionItem }) {
+function Now({ row, ahead }: { row: ExecutionItem; ahead: number | undefined }) {
   const progress = row.progress;
   return (
     <span className="data" title={row.now?.sentence || row.reason}>
+      {ahead === undefined ? null : <strong>{aheadInWords(ahead)} · </strong>}
       {progress && progress.total > 0 ? (
         <span className={css.progress}>
           <i style={{ width: `${Math.min(100, (progress.done / progress.total) * 100)}%` }} />
@@ -60,6 +64,7 @@ export function Page() {
   const navigate = useNavigate();
   const query = useMemo(() => queryOf(search), [search]);
   const { found, rows, waiting, showWaiting, more, onTop } = useExecutions(query);
+  const standing = usePlaces(rows);
   const who = useQuery({ queryKey: keys.me, queryFn: me });
   const total = useQuery({ queryKey: keys.counts(query), queryFn: () => counts(query, 'status') });
   const playbooks = useQuery({
@@ -141,12 +146,17 @@ export function Page() {
         ),
       },
       { id: 'id', head: 'Id', width: '130px', cell: (row) => <code title={row.id}>{shortId(row.id)}</code> },
-      { id: 'now', head: 'What now', width: 'minmax(160px, 3fr)', cell: (row) => <Now row={row} /> },
+      {
+        id: 'now',
+        head: 'What now',
+        width: 'minmax(160px, 3fr)',
+        cell: (row) => <Now row={row} ahead={standing.get(row.id)} />,
+      },
       { id: 'took', head: 'For', width: '90px', cell: (row) => <Duration ms={took(row)} /> },
       { id: 'updated', head: 'Changed', width: '120px', cell: (row) => <Time at={row.updated} /> },
       { id: 'started', head: 'Started', width: '120px', cell: (row) => <Time at={row.started} /> },
     ],
-    [chosen, choose],
+    [chosen, choose, standing],
   );
 
   const filtered = isFiltered(query);
@@ -201,7 +211,9 @@ export function Page() {
             }
           />
         ) : null}
-        {first ? <FirstVisit onStart={() => setStarts(true)} /> : null}
+        {first ? (
+          <FirstVisit may={who.data?.may ?? []} onStart={() => setStarts(true)} onStarted={open} />
+        ) : null}
         {peeks && selected ? <PeekPane row={selected} onClose={() => setPeeks(false)} /> : null}
       </div>
       {rows.length >= ROWS_MAX ? (
@@ -220,25 +232,5 @@ export function Page() {
       ) : null}
       {starts ? <StartDialog onClose={() => setStarts(false)} onStarted={open} /> : null}
     </>
-  );
-}
-
-function FirstVisit({ onStart }: { onStart: () => void }) {
-  return (
-    <div className="grow">
-      <Empty
-        title="Nothing has run here yet"
-        command="petra run examples/hello.yaml"
-        act={
-          <Button kind="main" onClick={onStart}>
-            Start a playbook…
-          </Button>
-        }
-      >
-        <p>
-          An execution is one run of a playbook: everything it did is kept, and can be looked at step by step.
-        </p>
-      </Empty>
-    </div>
   );
 }

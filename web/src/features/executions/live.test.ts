@@ -4,6 +4,7 @@ import type { Counts, ExecutionItem } from '../../api/shapes';
 import { belongs, type Pages, patched, prepended, removed } from './live';
 import { completions } from './QueryBar';
 import { barsOf } from './StartsChart';
+import { inLine } from './usePlaces';
 
 function row(id: string, more: Partial<ExecutionItem> = {}): ExecutionItem {
   return {
@@ -90,4 +91,12 @@ test('hours have no holes', () => {
   expect(bars).toHaveLength(24);
   expect(bars.at(-1)?.total).toBe(0);
   expect(bars.at(-3)?.total).toBe(3);
+});
+
+test('places are asked for of those who wait for a limit, as many as can be at once', () => {
+  const waits = row('a', { status: 'waiting', reason: 'limit' });
+  const asks = row('b', { status: 'waiting', reason: 'human' });
+  const step = row('d', { status: 'waiting', reason: 'resource' });
+  expect(inLine([waits, asks, row('c'), step])).toEqual(['a', 'd']);
+  expect(inLine(Array.from({ length: 300 }, () => waits))).toHaveLength(100);
 });

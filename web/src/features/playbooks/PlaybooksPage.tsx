@@ -1,8 +1,24 @@
 import { useQuery } from '@tanstack/react-query';
 import { Link, useNavigate } from '@tanstack/react-router';
+import { FilePlus2 } from 'lucide-react';
+import { useState } from 'react';
+import { APPLY } from '../../acts/playbooks';
+import { hindrance } from '../../acts/registry';
+import { useDoer } from '../../acts/useDoer';
 import { keys } from '../../api/keys';
 import { heat, type PlaybookItem, playbooks } from '../../api/running';
-import { type Column, Empty, ErrorBox, Skeleton, Time, usePages, VirtualTable } from '../../kit';
+import {
+  Button,
+  type Column,
+  Empty,
+  ErrorBox,
+  Skeleton,
+  Time,
+  useKeys,
+  usePages,
+  VirtualTable,
+} from '../../kit';
+import { NewPlaybook } from './NewPlaybook';
 import { Outcomes } from './Outcomes';
 import css from './playbooks.module.css';
 
@@ -41,12 +57,27 @@ function Last({ path }: { path: string }) {
 /** The playbooks that were applied here. */
 export function Page() {
   const navigate = useNavigate();
+  const [writes, setWrites] = useState(false);
+  const barred = hindrance(APPLY, { path: '', text: '', replaces: null, unfit: null, ...useDoer() });
+  useKeys([{ keys: 'n', label: 'New playbook', run: () => setWrites(!barred) }]);
   const { found, rows, more } = usePages({ key: keys.playbookList, fetch: playbooks });
   return (
     <>
       <div className={css.top}>
         <h1>Playbooks</h1>
+        <span className="grow" />
+        <Button icon={FilePlus2} why={barred} onClick={() => setWrites(true)}>
+          New playbook…
+        </Button>
       </div>
+      {writes ? (
+        <NewPlaybook
+          onClose={() => setWrites(false)}
+          onChosen={(path) =>
+            void navigate({ to: '/edit/$', params: { _splat: path }, search: { new: 'yes' } })
+          }
+        />
+      ) : null}
       <div className={css.list}>
         {found.isPending ? <Skeleton lines={8} /> : null}
         {found.isError ? <ErrorBox error={found.error} retry={() => void found.refetch()} /> : null}

@@ -1,41 +1,70 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query';
-import { Link } from '@tanstack/react-router';
-import { useState, useSyncExternalStore } from 'react';
+import { getRouteApi, Link, useNavigate } from '@tanstack/react-router';
+import { CalendarPlus, Pencil } from 'lucide-react';
+import { useState } from 'react';
 import { ActDialog } from '../../acts/ActDialog';
 import { hindrance } from '../../acts/registry';
-import { SCHEDULE_ACTS, type ScheduleAct, type ScheduleView } from '../../acts/schedules';
-import { me } from '../../api/calls';
-import { connection } from '../../api/connection';
+import { SAVE_SCHEDULE, SCHEDULE_ACTS, type ScheduleAct, type ScheduleView } from '../../acts/schedules';
+import { useDoer } from '../../acts/useDoer';
 import { keys } from '../../api/keys';
-import { problemOf } from '../../api/problems';
-import { type Due, preview, type Schedule, schedules } from '../../api/schedules';
-import { Button, duration, Empty, ErrorBox, number, Skeleton, State, TextField, Time } from '../../kit';
+import { type Schedule, schedules } from '../../api/schedules';
+import { Button, duration, Empty, ErrorBox, number, Skeleton, State, useKeys } from '../../kit';
+import { EditSchedule, ScheduleEditor } from './ScheduleEditor';
 import css from './schedules.module.css';
+import { Ahead, Dues } from './Times';
+import { median } from './words';
 
 const EVERY_MS = 5000;
-const AHEAD = 10;
+const SHOWN = 8;
+const route = getRouteApi('/inside/schedules');
 
-/** What is started by the clock: when next, and how it went. */
+/** What is started by the clock; one of them to be changed, or a new one. */
 export function Page() {
+  const search = route.useSearch();
+  if (search.edit) return <EditSchedule key={search.edit} name={search.edit} />;
+  return search.new ? <ScheduleEditor name="" first={null} /> : <Schedules />;
+}
+
+/** When each is due next, and how it went. */
+function Schedules() {
   const found = useQuery({ queryKey: keys.schedules, queryFn: schedules, refetchInterval: EVERY_MS });
-  const who = useQuery({ queryKey: keys.me, queryFn: me });
-  const offline = useSyncExternalStore(connection.subscribe, connection.get).line === 'offline';
+  const doer = useDoer();
   const client = useQueryClient();
+  const navigate = useNavigate();
+  const barred = hindrance(SAVE_SCHEDULE, { ...doer, name: '', text: '', changed: true, replaces: null });
+  const add = () => void navigate({ to: '/schedules', search: { new: 'yes' } });
+  const edit = (name: string) => void navigate({ to: '/schedules', search: { edit: name } });
+  useKeys([{ keys: 'n', label: 'New schedule', run: () => (barred ? undefined : add()) }]);
+  const fresh = (
+    <Button icon={CalendarPlus} why={barred} onClick={add}>
+      New schedule…
+    </Button>
+  );
   const [asked, setAsked] = useState<{ act: ScheduleAct; view: ScheduleView } | null>(null);
   return (
     <>
-      <div className={css.top}>
+      <div className={`${css.top} row`}>
         <h1>Schedules</h1>
+        <span className="grow" />
+        {fresh}
       </div>
       <div className={css.list}>
         {found.isPending ? <Skeleton lines={6} /> : null}
         {found.isError ? <ErrorBox error={found.error} retry={() => void found.refetch()} /> : null}
         {found.data?.map((one) => {
-          const view = { schedule: one, may: who.data?.may ?? [], offline };
-          return <Card key={one.name} view={view} onAct={(act) => setAsked({ act, view })} />;
+          const view = { schedule: one, ...doer };
+          return (
+            <Card
+              key={one.name}
+              view={view}
+              onAct={(act) => setAsked({ act, view })}
+              barred={barred}
+              onEdit={() => edit(one.name)}
+            />
+          );
         })}
         {found.data?.length === 0 ? (
-          <Empty title="Nothing is started by the clock" command="petra apply nightly.yaml">
+          <Empty title="Nothing is started by the clock" command="petra apply nightly.yaml" act={fresh}>
             <p>A document of kind Schedule names a playbook and when it is started.</p>
           </Empty>
         ) : null}
@@ -55,10 +84,19 @@ export function Page() {
 /** How it is written: the line of cron, the seconds, or the one time. */
 function written(one: Schedule): string {
   if (one.cron) return one.cron;
-  return one.every_s ? `every ${duration(one.every_s * 1000)}` : (one.at ?? '');
+  if (one.every_s) return `every ${duration(one.every_s * 1000)}`;
+  return [one.at ?? []].flat().join(', ');
 }
 
-function Card({ view, onAct }: { view: ScheduleView; onAct: (act: ScheduleAct) => void }) {
+interface CardProps {
+  view: ScheduleView;
+  onAct: (act: ScheduleAct) => void;
+  /** Why this person cannot change it, where they cannot. */
+  barred: string | null;
+  onEdit: () => void;
+}
+
+function Card({ view, onAct, barred, onEdit }: CardProps) {
   const one = view.schedule;
   const [ahead, setAhead] = useState(false);
   return (
@@ -74,6 +112,9 @@ function Card({ view, onAct }: { view: ScheduleView; onAct: (act: ScheduleAct) =
             {act.label}
           </Button>
         ))}
+        <Button icon={Pencil} why={barred} onClick={onEdit}>
+          Edit
+        </Button>
       </div>
       <p>
         {one.words} →{' '}
@@ -91,7 +132,7 @@ function Card({ view, onAct }: { view: ScheduleView; onAct: (act: ScheduleAct) =
           {one.trouble}
         </p>
       ) : null}
-      <Next dues={one.next} label="Due" />
+      <Dues dues={one.next} label="Due" />
       <p className="row wrap">
         <button type="button" className={css.link} aria-expanded={ahead} onClick={() => setAhead(!ahead)}>
           {ahead ? 'Fewer' : 'Look ahead'}
@@ -101,59 +142,30 @@ function Card({ view, onAct }: { view: ScheduleView; onAct: (act: ScheduleAct) =
         </Link>
       </p>
       {ahead ? <Ahead name={one.name} /> : null}
-      {one.last.length ? (
-        <p className="row wrap">
-          <span className="muted">last</span>
-          {one.last.slice(0, 8).map((run) => (
-            <Link key={run.execution} to="/e/$id" params={{ id: run.execution }} title={run.nominal}>
-              <State status={run.status} />
-            </Link>
-          ))}
-        </p>
-      ) : null}
+      <Last last={one.last} />
     </article>
   );
 }
 
-/** A time as the clocks of the schedule's zone show it, and here. */
-function Next({ dues, label }: { dues: readonly Due[]; label: string }) {
-  if (!dues.length) return <p className="muted">nothing is due any more</p>;
+/** What came of the last ones, the newest first, and how long they took. */
+function Last({ last }: { last: Schedule['last'] }) {
+  if (!last.length) return null;
+  const took = median(last);
   return (
-    <ul className={css.dues} aria-label={label}>
-      {dues.map((due) => (
-        <li key={due.nominal}>
-          <code>{due.nominal.slice(0, 16).replace('T', ' ')}</code>{' '}
-          <span className="muted">
-            (<Time at={due.nominal} /> here)
-          </span>
-          {due.note ? <strong className={`${css.note} data`}> {due.note}</strong> : null}
-        </li>
+    <p className="row wrap">
+      <span className="muted">last</span>
+      {last.slice(0, SHOWN).map((run) => (
+        <Link
+          key={run.execution}
+          to="/e/$id"
+          params={{ id: run.execution }}
+          title={`${run.status} · ${run.nominal ?? run.started}`}
+          className={css.outcome}
+        >
+          <State status={run.status} bare />
+        </Link>
       ))}
-    </ul>
-  );
-}
-
-/** The next times from now on, or from any day: what a change of the clocks does to them is said. */
-function Ahead({ name }: { name: string }) {
-  const [from, setFrom] = useState('');
-  const found = useQuery({
-    queryKey: keys.preview(name, from),
-    queryFn: () => preview(name, AHEAD, from),
-    retry: false,
-    placeholderData: (before) => before,
-  });
-  const wrong = found.isError ? problemOf(found.error).body.detail : null;
-  return (
-    <div className="stack tight">
-      <TextField
-        label="From"
-        placeholder="now, or a day such as 2027-03-28"
-        value={from}
-        onChange={setFrom}
-        error={wrong}
-      />
-      {found.isPending ? <Skeleton lines={3} /> : null}
-      {found.data ? <Next dues={found.data} label="The next times" /> : null}
-    </div>
+      {took === null ? null : <span className="muted">{duration(took)} median</span>}
+    </p>
   );
 }

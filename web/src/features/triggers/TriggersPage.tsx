@@ -1,11 +1,10 @@
 import { useInfiniteQuery, useQuery, useQueryClient } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
-import { useState, useSyncExternalStore } from 'react';
+import { useState } from 'react';
 import { ActDialog } from '../../acts/ActDialog';
 import { hindrance } from '../../acts/registry';
 import { TRIGGER_ACTS, type TriggerAct, type TriggerView } from '../../acts/triggers';
-import { me } from '../../api/calls';
-import { connection } from '../../api/connection';
+import { useDoer } from '../../acts/useDoer';
 import { keys } from '../../api/keys';
 import type { Json } from '../../api/shapes';
 import { type DeadLetter, deadLetters, triggers } from '../../api/triggers';
@@ -19,8 +18,7 @@ type Asked = (act: TriggerAct, letters?: readonly string[]) => void;
 /** What is started by events: where they come from, what came of them, and those that could start nothing. */
 export function Page() {
   const found = useQuery({ queryKey: keys.triggers, queryFn: triggers, refetchInterval: EVERY_MS });
-  const who = useQuery({ queryKey: keys.me, queryFn: me });
-  const offline = useSyncExternalStore(connection.subscribe, connection.get).line === 'offline';
+  const doer = useDoer();
   const client = useQueryClient();
   const [asked, setAsked] = useState<{ act: TriggerAct; view: TriggerView } | null>(null);
   return (
@@ -32,7 +30,7 @@ export function Page() {
         {found.isPending ? <Skeleton lines={6} /> : null}
         {found.isError ? <ErrorBox error={found.error} retry={() => void found.refetch()} /> : null}
         {found.data?.map((one) => {
-          const view = { trigger: one, letters: [], may: who.data?.may ?? [], offline };
+          const view = { trigger: one, letters: [], ...doer };
           const onAct: Asked = (act, letters = []) => setAsked({ act, view: { ...view, letters } });
           return <Card key={one.name} view={view} onAct={onAct} />;
         })}

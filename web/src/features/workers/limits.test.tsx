@@ -11,7 +11,7 @@ import type { ReactNode } from 'react';
 import { afterEach, beforeAll, beforeEach, expect, test, vi } from 'vitest';
 import { client } from '../../api/client';
 import type { LimitList, PlaceInLine, WholeLine } from '../../api/limits';
-import { limitInWords, placeOf, rateInWords } from '../../kit/limit-words';
+import { aheadInWords, limitInWords, placeOf, rateInWords } from '../../kit/limit-words';
 import { Place } from '../../kit/Place';
 import { isAccessible, makeBrowserParts, show } from '../../kit/testing';
 import { LimitsCard } from './LimitsCard';
@@ -89,6 +89,15 @@ test('limits are said in words, whatever they are called', () => {
   expect(limitInWords('limit shared', '')).toBe('limit shared');
   expect(rateInWords({ count: 1000, per_s: 60 })).toContain('in 60 s');
   expect(rateInWords(null)).toBe('');
+});
+
+test('in a list it is said how far from their turn somebody is, and beyond a thousand no more than that', () => {
+  expect([0, 1, 999, 1000].map(aheadInWords)).toEqual([
+    'number 1 in line',
+    'number 2 in line',
+    'number 1,000 in line',
+    '1,000 or more in front',
+  ]);
 });
 
 test('the first that waits for its turn tells the place, and nobody does where none waits', () => {

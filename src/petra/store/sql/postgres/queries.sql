@@ -551,6 +551,17 @@ SELECT id, execution, name, rank, asked, key, units, most, on_limit, state, pare
 SELECT count(*) FROM permits
 WHERE namespace = $1 AND name = $2 AND key = $3 AND state = 'waiting' AND (rank, id) < ($4::double precision, $5::text)
 
+-- name: places
+SELECT p.execution, p.name, p.key,
+  (SELECT count(*) FROM
+    (SELECT 1 FROM permits q
+     WHERE q.namespace = p.namespace AND q.name = p.name AND q.key = p.key AND q.state = 'waiting'
+       AND (q.rank, q.id) < (p.rank, p.id) LIMIT $3::bigint) ahead)
+FROM unnest($1::text[]) AS e(execution) CROSS JOIN LATERAL
+  (SELECT * FROM permits f WHERE f.execution = e.execution AND f.namespace = $2 AND f.state = 'waiting'
+   ORDER BY f.step <> '', f.rank, f.id LIMIT 1) p
+ORDER BY p.execution
+
 -- name: lines
 SELECT name, key, sum(CASE WHEN state IN ('held', 'leaving') THEN units ELSE 0 END) AS used,
   sum(CASE WHEN state = 'waiting' THEN 1 ELSE 0 END) AS waiting

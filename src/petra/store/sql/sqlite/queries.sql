@@ -151,7 +151,7 @@ WHERE {where} ORDER BY started {order}, id {order} LIMIT :limit
 -- name: count_executions_found
 SELECT {key} AS counted, {status} AS state, count(*)
 FROM ({candidates}) c CROSS JOIN executions e ON e.stream = c.stream
-WHERE {where} GROUP BY 1, 2 ORDER BY 1, 2
+WHERE {where} GROUP BY {groups} ORDER BY {groups}
 
 -- name: candidates
 SELECT rowid AS stream FROM search_index WHERE search_index MATCH :phrase
@@ -190,11 +190,11 @@ UPDATE searched SET upto = ?
 DELETE FROM search_again WHERE stream = ?
 
 -- name: count_executions
-SELECT {key} AS counted, {status} AS state, count(*) FROM executions WHERE {where} GROUP BY 1, 2 ORDER BY 1, 2
+SELECT {key} AS counted, {status} AS state, count(*) FROM executions WHERE {where} GROUP BY {groups} ORDER BY {groups}
 
 -- name: count_executions_labelled
 SELECT {key} AS counted, {status} AS state, count(*) FROM labels l CROSS JOIN executions e ON e.stream = l.stream
-WHERE {space} AND l.key = :key AND l.value = :value AND {where} GROUP BY 1, 2 ORDER BY 1, 2
+WHERE {space} AND l.key = :key AND l.value = :value AND {where} GROUP BY {groups} ORDER BY {groups}
 
 -- name: executions_space
 l.space = :namespace
@@ -559,6 +559,17 @@ SELECT id, execution, name, rank, asked, key, units, most, on_limit, state, pare
 -- name: permits_ahead
 SELECT count(*) FROM permits
 WHERE namespace = ?1 AND name = ?2 AND key = ?3 AND state = 'waiting' AND (rank, id) < (?4, ?5)
+
+-- name: places
+SELECT p.execution, p.name, p.key,
+  (SELECT count(*) FROM
+    (SELECT 1 FROM permits q
+     WHERE q.namespace = p.namespace AND q.name = p.name AND q.key = p.key AND q.state = 'waiting'
+       AND (q.rank, q.id) < (p.rank, p.id) LIMIT ?3))
+FROM json_each(?1) e JOIN permits p ON p.id =
+  (SELECT f.id FROM permits f WHERE f.execution = e.value AND f.namespace = ?2 AND f.state = 'waiting'
+   ORDER BY f.step <> '', f.rank, f.id LIMIT 1)
+ORDER BY p.execution
 
 -- name: lines
 SELECT name, key, sum(CASE WHEN state IN ('held', 'leaving') THEN units ELSE 0 END) AS used,

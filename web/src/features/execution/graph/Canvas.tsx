@@ -5,6 +5,7 @@ import type { Graph, GraphNode } from '../../../api/shapes';
 import { ArcEdge, type ArcEdgeData } from './ArcEdge';
 import { type Camera, cameraOf, type Viewport, viewportOf, writeCamera, ZOOM_MAX, ZOOM_MIN } from './camera';
 import { edgesOf, nodesOf, type Picture, WITHIN } from './elements';
+import { Glide } from './glide';
 import css from './graph.module.css';
 import { DotNode, FrameNode, NetNode, StepNode } from './nodes';
 import { Travelling } from './Travelling';
@@ -46,11 +47,17 @@ export function Canvas({ picture, graph, label, camera, onCamera, onChild }: Pro
   const byId = useMemo(() => new Map<string, GraphNode>(graph.nodes.map((node) => [node.id, node])), [graph]);
   const area = () => room.getState(); // asking the page would have it laid out anew, at every move
 
+  const glide = useRef<Glide>(undefined);
+  useEffect(() => {
+    glide.current = new Glide(box.current!);
+    return () => glide.current?.rest();
+  }, []);
   const told = useRef('');
   const given = camera ? writeCamera(camera) : '';
   const first = useRef(given);
   const look = () => {
     if (!camera || given === told.current) return;
+    if (told.current) glide.current?.move(viewportOf(camera, area())); // another hand moves it
     told.current = given;
     void flow.setViewport(viewportOf(camera, area()));
   };
@@ -58,7 +65,8 @@ export function Canvas({ picture, graph, label, camera, onCamera, onChild }: Pro
   useEffect(look, [given]);
   const moved = (event: unknown, view: Viewport, rests: boolean) => {
     box.current?.toggleAttribute('data-far', view.zoom < FAR);
-    if (!event) return; // nobody's hand
+    if (!event) return glide.current?.follow(view); // nobody's hand
+    if (!rests) glide.current?.move(view);
     const now = cameraOf(view, area());
     told.current = writeCamera(now);
     onCamera(now, rests);

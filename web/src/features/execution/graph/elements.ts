@@ -1,5 +1,5 @@
 /** What is drawn of a story at a record: nodes and edges, with the positions that the server gave. */
-import type { Edge, Node } from '@xyflow/react';
+import { type Edge, type Node, Position } from '@xyflow/react';
 import type { Graph, GraphNode, WaitingTold } from '../../../api/shapes';
 import { arcName, type StoryStore } from '../../../story/store';
 import type { Child } from '../child';
@@ -26,9 +26,27 @@ interface Shown {
   waiting: ReadonlyMap<string, WaitingTold>;
 }
 
+/** Arcs have their own points, so it does not matter where these are; a node without them would have to be measured. */
+const ENDS: Node['handles'] = [
+  { type: 'target', position: Position.Top, x: 0, y: 0 },
+  { type: 'source', position: Position.Bottom, x: 0, y: 0 },
+];
+
+function placed(id: string, x: number, y: number, width: number, height: number) {
+  const size = { width, height };
+  return {
+    id,
+    position: { x, y },
+    ...size,
+    measured: size,
+    handles: ENDS,
+    selectable: false,
+    draggable: false,
+  };
+}
+
 function boxOf(node: GraphNode) {
-  const position = { x: node.x, y: node.y };
-  return { id: node.id, position, width: node.w, height: node.h, selectable: false, draggable: false };
+  return placed(node.id, node.x, node.y, node.w, node.h);
 }
 
 function stepNode(node: GraphNode, shown: Shown, marking: Int32Array, more: Partial<StepNodeData>): Node {
@@ -84,16 +102,8 @@ export function placeOfChild(graph: Graph, step: string): { x: number; y: number
 function childNodes(child: Child, inner: Graph, graph: Graph): Node[] {
   const at = placeOfChild(graph, child.step);
   const marking = child.story.markingAt(child.seq);
-  const frame: Node = {
-    id: `${WITHIN}`,
-    type: 'frame',
-    position: at,
-    width: inner.width + 2 * PAD,
-    height: inner.height + 2 * PAD + TITLE,
-    selectable: false,
-    draggable: false,
-    data: { child },
-  };
+  const [width, height] = [inner.width + 2 * PAD, inner.height + 2 * PAD + TITLE];
+  const frame: Node = { ...placed(WITHIN, at.x, at.y, width, height), type: 'frame', data: { child } };
   const moved = (node: GraphNode): GraphNode => ({
     ...node,
     x: node.x + at.x + PAD,

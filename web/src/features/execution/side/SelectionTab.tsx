@@ -128,7 +128,7 @@ function StepBox({ view, step }: { view: View; step: string }) {
 }
 
 function Runs({ view, step }: { view: View; step: string }) {
-  const version = view.story.recordsOf(step).at(-1) ?? 0;
+  const version = view.story.stepAt(view.latest, step).last;
   const found = useQuery({
     queryKey: keys.runs(view.id, step, version),
     queryFn: () => runs(view.id, step),

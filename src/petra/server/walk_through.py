@@ -9,7 +9,7 @@ import msgspec
 
 from petra.kernel.waiting import Awaited, WorkItem
 from petra.playbook import read
-from petra.server.workbench import NAME, placed, told
+from petra.server.workbench import NAME, log_frames, placed_problems
 from petra.testing.scripts import Scripted
 from petra.testing.walk import Chance, EndOfWalkError, Reply, Walk, failure, ok
 
@@ -26,7 +26,7 @@ class Simulated(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     choices: list[dict[str, Any]] | None = None
 
 
-class _Made:
+class _Choices:
     """Choices that somebody made, one after the other; at the next one the walk stops and asks."""
 
     asks_again = True
@@ -50,10 +50,10 @@ class _Made:
             "what": what,
             "options": ["ok", "error"],
         }
-        made = self._next(about)
-        if "error" in made:
-            return Scripted(failure(str(made["error"] or "unknown")))
-        return Scripted(ok(made.get("ok")))
+        choice = self._next(about)
+        if "error" in choice:
+            return Scripted(failure(str(choice["error"] or "unknown")))
+        return Scripted(ok(choice.get("ok")))
 
     def act(self, item: WorkItem) -> Reply:
         """Take the next choice as what is done about a work item."""
@@ -62,38 +62,38 @@ class _Made:
             "kind": "work-item", "step": item.step, "what": item.spec.get("title") or item.step,
             "options": actions, "form": item.spec.get("form"), "proposal": item.spec.get("proposal"),
         }  # fmt: skip
-        made = self._next(about)
-        action = str(made.get("action") or actions[0])
-        return Reply(action, made.get("data", item.spec.get("proposal")))
+        choice = self._next(about)
+        action = str(choice.get("action") or actions[0])
+        return Reply(action, choice.get("data", item.spec.get("proposal")))
 
     def signal(self, step: str, wait: Awaited) -> Reply:
         """Take the next choice as whether a signal comes."""
         about = {"kind": "signal", "step": step, "what": wait.name, "options": ["send", "wait"]}
-        made = self._next(about)
-        return Reply(after_s=3600.0) if made.get("wait") else Reply("send", made.get("payload"))
+        choice = self._next(about)
+        return Reply(after_s=3600.0) if choice.get("wait") else Reply("send", choice.get("payload"))
 
 
-def simulated(given: Simulated) -> dict[str, Any]:
+def walk_through(wanted: Simulated) -> dict[str, Any]:
     """Walk through a playbook; say what happened, and what is to be chosen next, if anything."""
-    reading = read(given.text, NAME)
+    reading = read(wanted.text, NAME)
     if reading.playbook is None or not reading.ok:
-        return {"ok": False, "problems": placed(given.text, reading.problems)}
+        return {"ok": False, "problems": placed_problems(wanted.text, reading.problems)}
     seen: list[dict[str, Any]] = []
-    made = _Made(given.choices) if given.choices is not None else None
+    choices = _Choices(wanted.choices) if wanted.choices is not None else None
     walk = Walk(
         reading.playbook,
-        made if made is not None else Chance(reading.playbook, given.seed),
-        seed=given.seed,
-        firings_max=max(1, min(given.steps, STEPS_MAX)),
+        choices if choices is not None else Chance(reading.playbook, wanted.seed),
+        seed=wanted.seed,
+        firings_max=max(1, min(wanted.steps, STEPS_MAX)),
         see=lambda sight: seen.append(sight.as_data()),
         note=lambda _at, _words: None,
     )
-    stopped = walk.go(given.workload)
+    stopped = walk.go(wanted.workload)
     status, reason = walk.status()
     return {
-        "ok": True, "problems": [], "seed": given.seed, "records": seen, "firings": walk.firings, "status": status,
+        "ok": True, "problems": [], "seed": wanted.seed, "records": seen, "firings": walk.firings, "status": status,
         "waiting_on": reason or None, "stopped": stopped or None, "refused": walk.root.refused or None,
         "elapsed_s": walk.elapsed_s, "output": walk.output, "ctx": walk.ctx,
-        "frames": told(walk.root.log) if walk.root.log else None,
-        "next": made.question if made is not None else None,
+        "frames": log_frames(walk.root.log) if walk.root.log else None,
+        "next": choices.question if choices is not None else None,
     }  # fmt: skip

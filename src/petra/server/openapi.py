@@ -17,9 +17,10 @@ from litestar import Litestar, Response
 from litestar.handlers import HTTPRouteHandler
 from litestar.routes import HTTPRoute
 
+from petra.server.links import METHODS, link
+from petra.server.needs import need_of
 from petra.server.problems import CODES, MEDIA_TYPE
 
-METHODS: Final = ("get", "post", "put", "patch", "delete")
 ANSWERS, ALSO, TAKES, MESSAGES, FORMS, TRIAL = (
     "answers",
     "also",
@@ -91,12 +92,12 @@ class _Call(NamedTuple):
 
 
 @lru_cache(2)
-def described(app: Litestar) -> dict[str, Any]:
+def description_of(app: Litestar) -> dict[str, Any]:
     """Return the description of the API, with the problems that every call may answer."""
     schema: dict[str, Any] = app.openapi_schema.to_schema()
-    found = list(_calls(app, schema))
+    calls = list(_calls(app, schema))
     shapes = _Shapes()
-    for call in found:
+    for call in calls:
         _answers(call, shapes)
         _body(call, shapes)
     problem = shapes.of(ProblemDocument)
@@ -104,9 +105,13 @@ def described(app: Litestar) -> dict[str, Any]:
     schemas["ProblemDocument"]["properties"]["code"]["enum"] = sorted(CODES)
     told = _problems(problem)
     refs = {one: {"$ref": f"#/components/responses/Problem{one}"} for one in told}
-    for call in found:
+    for call in calls:
+        need = need_of(call.handler)
+        if need is not None and not need.known:
+            call.operation["security"] = []
         call.operation["responses"].get("204", {}).pop("content", None)  # there is none
         call.operation["responses"].update(refs)
+    link(schema["paths"], app.state.service.base)
     parts = schema.setdefault("components", {})
     parts["schemas"] = schemas
     parts["responses"] = {f"Problem{one}": response for one, response in told.items()}
@@ -185,12 +190,16 @@ def _body(call: _Call, shapes: _Shapes) -> None:
         shape, yaml = call.handler.opt[TAKES]
         content = {_JSON: {"schema": shapes.of(shape)}}
         if yaml:
-            content[_YAML] = {"schema": {"type": "string"}}
+            content[_YAML] = {
+                "schema": {}
+            }  # what it means as YAML: anything, it is looked at as a text
         call.operation["requestBody"] = {"content": content, "required": True}
         return
     field = call.handler.parsed_fn_signature.parameters.get("data")
     if field is not None:
-        call.operation["requestBody"]["content"][_JSON]["schema"] = shapes.of(field.annotation)
+        body = call.operation["requestBody"]
+        body["content"][_JSON]["schema"] = shapes.of(field.annotation)
+        body["required"] = not field.has_default
 
 
 def _problems(problem: dict[str, Any]) -> dict[str, Any]:
@@ -210,9 +219,9 @@ def _named(schema: dict[str, Any]) -> dict[str, Any]:
     """Call pages ``ExecutionItemPage`` and the like; what leads on is always there."""
     raw = msgspec.json.encode(schema).decode()
     named: dict[str, Any] = msgspec.json.decode(re.sub(r"\bPage_(\w+?)_(?=\")", r"\1Page", raw))
-    for name, one in named["components"]["schemas"].items():
+    for name, shape in named["components"]["schemas"].items():
         if name.endswith("Page"):
-            one["required"] = ["items", "next"]
+            shape["required"] = ["items", "next"]
     return named
 
 

@@ -30,7 +30,7 @@ BROKEN: Final = 1008
 AnySocket = WebSocket[Any, Any, Any]
 
 
-class Line:
+class WorkerSocket:
     """The engine's end of a connection to a worker."""
 
     def __init__(self, socket: AnySocket) -> None:
@@ -82,16 +82,16 @@ class Line:
             raise LostError(str(error)) from None
 
 
-async def talk(engine: Engine, line: Line, bounds: Bounds) -> None:
+async def talk(engine: Engine, worker: WorkerSocket, bounds: Bounds) -> None:
     """Let a worker talk with the engine until its connection is gone; ``bounds`` are what it may do."""
-    hearing = asyncio.create_task(engine.connections.converse(line, bounds=bounds))
-    writing = asyncio.create_task(line.write())
+    hearing = asyncio.create_task(engine.connections.converse(worker, bounds=bounds))
+    writing = asyncio.create_task(worker.write())
     try:
         await asyncio.wait({hearing, writing}, return_when=asyncio.FIRST_COMPLETED)
-        why = UNREAD if line.overrun else await hearing if hearing.done() else ""
+        why = UNREAD if worker.overrun else await hearing if hearing.done() else ""
     finally:
         for task in (hearing, writing):
             task.cancel()
         await asyncio.gather(hearing, writing, return_exceptions=True)
-    engine.connections.ended(line, why)
-    await line.close(why)
+    engine.connections.ended(worker, why)
+    await worker.close(why)

@@ -11,8 +11,6 @@ import re
 from collections.abc import Mapping, MutableMapping
 from typing import Any, Final
 
-import msgspec
-
 from petra.accounts.audit import Audit, Note
 from petra.accounts.rows import user_name
 from petra.clock import Clock
@@ -35,7 +33,7 @@ _OBJECTS: Final = "/objects/"
 _REFUSALS: Final = frozenset({401, 403, 429})
 
 
-class Noting:
+class RequestNotes:
     """Notes requests."""
 
     def __init__(self, audit: Audit, clock: Clock, base: str) -> None:
@@ -49,30 +47,34 @@ class Noting:
         Raises:
             StoreError, BusyError: it could not be noted.
         """
-        state, path, method = scope.get("state") or {}, str(scope["path"]), str(scope["method"])
+        state = scope.get("state") or {}
         who: Principal | None = state.get("who")
-        is_log_in = path.endswith(_LOG_INS) or (path.endswith("/session") and method == "POST")
+        is_log_in, failed = _is_log_in(scope), status >= 400 or "code" in state
+        if is_log_in and not failed:
+            return  # a page was shown; who began a session is noted with it
         act = self._is_act(scope)
         if not (is_log_in or status in _REFUSALS or (act and who is not None)):
             return
         left_out = 0
-        if who is None and status >= 400:
+        if who is None and failed:
             room = self._rooms[is_log_in]  # strangers elsewhere hide no log-in
             if not room.has_more():
                 return
             left_out, room.left_out = room.left_out, 0
         more = f"; {left_out} others of strangers are not noted" if left_out else ""
-        note = self._note(scope, request, outcome=_outcome(status), more=more)
-        await self._audit.note(msgspec.structs.replace(note, act="log in") if is_log_in else note)
+        outcome = _outcome(status if not is_log_in else max(status, 400))
+        await self._audit.note(self._note(scope, request, outcome=outcome, more=more))
 
     def trail(self, scope: MutableMapping[str, Any], request: str) -> Trail:
-        """Return the trail of a request: where it is an act of somebody who is let in, it is noted with what it does."""
+        """Return the trail of a request: an act of somebody who is let in, or a log-in, is noted with what it does."""
 
         def make(outcome: str) -> Note | None:
             state = scope.get("state") or {}
-            if state.get("namespace") is None or not self._is_act(scope):
-                return None
-            return self._note(scope, request, outcome=outcome)
+            if _is_log_in(scope):
+                known = "tried" in state  # before that, nobody knows who it is
+            else:
+                known = state.get("namespace") is not None and self._is_act(scope)
+            return self._note(scope, request, outcome=outcome) if known else None
 
         return self._audit.trail(make)
 
@@ -87,6 +89,7 @@ class Noting:
         state, client = scope.get("state") or {}, scope.get("client")
         who: Principal | None = state.get("who")
         said = f"{scope['method']} {str(scope['path']).removeprefix(self._base)}"[:PATH_MAX]
+        said = "log in" if _is_log_in(scope) else said
         return Note(
             actor=who.name if who is not None else _tried(state), act=_plain(said),
             namespace=state.get("namespace") or "", outcome=outcome, code=state.get("code", "") + more,
@@ -111,6 +114,11 @@ class _Room:
             return False
         self._counted += 1
         return True
+
+
+def _is_log_in(scope: MutableMapping[str, Any]) -> bool:
+    path = str(scope["path"])
+    return path.endswith(_LOG_INS) or (path.endswith("/session") and scope["method"] == "POST")
 
 
 def _outcome(status: int) -> str:

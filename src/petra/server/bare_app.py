@@ -7,11 +7,11 @@ from typing import Any, cast
 from litestar import Litestar
 
 from petra.server.app import build
-from petra.server.describing import described
+from petra.server.openapi import description_of
 from petra.server.service import Service
 
 
-class _Nowhere:
+class _NoService:
     """Stands where a server's parts would be: nothing of them is needed to say what the calls are."""
 
     prefix = ""
@@ -19,11 +19,11 @@ class _Nowhere:
     base = "/api/v1"
 
 
-def nowhere() -> Litestar:
+def bare_app() -> Litestar:
     """Return the application of no server: its calls can be looked at, and not called."""
-    return build(cast("Service", _Nowhere()))
+    return build(cast("Service", _NoService()))
 
 
-def without_a_server() -> dict[str, Any]:
+def bare_description() -> dict[str, Any]:
     """Return what ``/openapi.json`` says."""
-    return described(nowhere())
+    return description_of(bare_app())

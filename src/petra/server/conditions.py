@@ -1,0 +1,35 @@
+"""Conditions of a change: what its author saw, by the ``ETag`` that it came with, or that nothing is there yet."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from litestar.params import HeaderParameter
+
+from petra.server.problems import ProblemError
+
+IfMatch = Annotated[str | None, HeaderParameter(name="If-Match", required=False)]
+IfNoneMatch = Annotated[str | None, HeaderParameter(name="If-None-Match", required=False)]
+
+
+def replaced_by(if_match: str | None, if_none_match: str | None = None) -> str | None:
+    """Return which text a change replaces: any where it is not said, none where that is empty.
+
+    Raises:
+        ProblemError: ``If-None-Match`` names something; only that nothing is there can be a condition.
+    """
+    if if_none_match is None:
+        return None if if_match is None else _bare(if_match)
+    if if_match is not None or _bare(if_none_match) != "*":
+        words = "send 'If-None-Match: *' for what is not there yet, or 'If-Match' for what is"
+        raise ProblemError("bad-request", words)
+    return ""
+
+
+def entity_tag(version: object) -> dict[str, str]:
+    """Return the header by which what is answered can be named in a condition."""
+    return {"ETag": f'"{version}"'}
+
+
+def _bare(tag: str) -> str:
+    return tag.strip().strip('"')

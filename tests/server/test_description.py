@@ -1,0 +1,168 @@
+"""The description of the API says what the server does: what made-up requests (``make fuzz``) found otherwise."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import httpx2
+import pytest
+from server.books import WAITS
+from server.conftest import Served
+
+from petra.server.bare_app import bare_description
+from petra.server.links import LEADS
+from petra.server.openapi import operations
+
+BASE = "/api/v1"
+
+
+@pytest.fixture(scope="module")
+def described() -> dict[str, Any]:
+    return bare_description()
+
+
+def _call(described: dict[str, Any], method: str, path: str) -> dict[str, Any]:
+    found: dict[str, Any] = described["paths"][path][method]
+    return found
+
+
+def _parameter(call: dict[str, Any], name: str) -> dict[str, Any]:
+    (found,) = (one["schema"] for one in call["parameters"] if one["name"] == name)
+    assert isinstance(found, dict)
+    return found
+
+
+def test_the_bounds_of_numbers_and_the_words_of_choices_are_described(
+    described: dict[str, Any],
+) -> None:
+    listed = _call(described, "get", f"{BASE}/executions")
+    limit = _parameter(listed, "limit")
+    assert (limit["minimum"], limit["maximum"]) == (1, 500)
+    assert _parameter(listed, "sort")["enum"] == ["started", "-started"]
+    assert _parameter(listed, "since")["format"] == "date-time"
+    frames = _call(described, "get", f"{BASE}/executions/{{execution}}/frames")
+    assert _parameter(frames, "bins")["maximum"] == 10_000
+
+
+def test_calls_for_strangers_want_no_token_and_all_others_do(described: dict[str, Any]) -> None:
+    free = {path for _, path, one in operations(described) if one.get("security") == []}
+    own = {"/livez", "/readyz", "/version", "/metrics", f"{BASE}/meta"}
+    assert free == own | {f"{BASE}/session", "/hooks/{path}"}
+    assert described["security"] == [{"token": []}]
+
+
+def test_a_body_that_may_be_left_out_is_not_required(described: dict[str, Any]) -> None:
+    pause = _call(described, "post", f"{BASE}/executions/{{execution}}/pause")
+    assert not pause["requestBody"]["required"]
+    assert _call(described, "post", f"{BASE}/executions")["requestBody"]["required"]
+
+
+def test_a_text_is_described_as_yaml_of_any_kind(described: dict[str, Any]) -> None:
+    content = _call(described, "post", f"{BASE}/check")["requestBody"]["content"]
+    assert content["application/yaml"]["schema"] == {}
+
+
+def test_links_lead_to_calls_and_fill_their_addresses(described: dict[str, Any]) -> None:
+    paths = {one["operationId"]: path for _, path, one in operations(described)}
+    for lead in LEADS:
+        responses = _call(described, lead.method, BASE + lead.path)["responses"]
+        good = [one for status, one in responses.items() if status.startswith("2")]
+        assert good
+        for response in good:
+            assert response["links"], lead
+            for link in response["links"].values():
+                wanted = re.findall(r"\{(\w+)\}", paths[link["operationId"]])
+                assert sorted(link["parameters"]) == sorted(wanted)
+    begun = _call(described, "post", f"{BASE}/executions")["responses"]["201"]["links"]
+    led = {paths[one["operationId"]].removeprefix(f"{BASE}/executions/") for one in begun.values()}
+    assert {
+        "{execution}",
+        "{execution}/events",
+        "{execution}/cancel",
+        "{execution}/at/{seq}",
+    } <= led
+
+
+def test_the_links_of_a_start_hold_for_a_real_one(api: httpx2.Client, described: Any) -> None:
+    begun = api.post("/executions", json={"playbook": {"text": WAITS}}).json()
+    links = _call(described, "post", f"{BASE}/executions")["responses"]["201"]["links"]
+    paths = {one["operationId"]: (m, path) for m, path, one in operations(described)}
+    asked = 0
+    for link in links.values():
+        method, path = paths[link["operationId"]]
+        if method != "get" or path.endswith(("/stream", "/result")):
+            continue
+        for name, words in link["parameters"].items():
+            path = path.replace(f"{{{name}}}", str(begun[words.rpartition("/")[2]]))
+        assert api.get(path.removeprefix(BASE)).status_code == 200, path
+        asked += 1
+    assert asked > 8
+
+
+def test_another_method_is_answered_with_those_there_are(server: Served) -> None:
+    answer = httpx2.request("PUT", f"{server.url}{BASE}/executions")
+    assert answer.status_code == 405
+    assert {"GET", "POST"} <= set(answer.headers["allow"].split(", "))
+
+
+@pytest.mark.parametrize(
+    ("body", "pointer"),
+    [
+        pytest.param(
+            {"page": "executions", "query": "", "shared": 0}, "/shared", id="0 is no 'no'"
+        ),
+        pytest.param({"page": "executions", "query": 1}, "/query", id="1 is no text"),
+        pytest.param([], "", id="a list is no object"),
+    ],
+)
+def test_a_body_is_of_the_types_of_json(api: httpx2.Client, body: Any, pointer: str) -> None:
+    answer = api.put("/views/typed", json=body)
+    assert (answer.status_code, answer.json()["code"]) == (400, "bad-request")
+    (place,) = answer.json()["errors"]
+    assert place["pointer"] == pointer
+    assert place["message"].startswith("Expected `")
+
+
+@pytest.mark.parametrize("name", ["since", "until", "ended_before"])
+@pytest.mark.parametrize("given", ["0.5", "1700000000", "yesterday"])
+def test_a_time_is_a_time_and_no_number(api: httpx2.Client, name: str, given: str) -> None:
+    answer = api.get("/executions", params={name: given})
+    assert (answer.status_code, answer.json()["code"]) == (400, "bad-request")
+    assert f"'{name}={given}'" in answer.json()["detail"]
+
+
+HUGE = 10**30
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        f"/executions/{{id}}/records?cursor={HUGE}",
+        f"/executions/{{id}}/records?after=-{HUGE}",
+        f"/executions/{{id}}/events?after={HUGE}",
+        f"/executions/{{id}}/events?before={HUGE}",
+        f"/executions/{{id}}/events/{HUGE}",
+        f"/executions/{{id}}/frames?until={HUGE}",
+        f"/executions/{{id}}/at/{HUGE}",
+        f"/executions/{{id}}/at/{HUGE}/tokens",
+        f"/executions/{{id}}/at/{HUGE}/explain",
+        f"/executions/{{id}}/runs/{HUGE}",
+        f"/executions/{{id}}/runs/{HUGE}/iterations",
+        f"/executions/{{id}}/runs?cursor={HUGE}",
+        f"/executions/{{id}}/logs?run={HUGE}",
+        f"/executions/{{id}}/stream?after={HUGE}",
+        f"/executions/{{id}}/values/ctx.x?offset={HUGE}",
+        f"/audit?cursor={HUGE}",
+    ],
+)
+def test_a_number_that_no_store_holds_is_refused(api: httpx2.Client, path: str) -> None:
+    begun = api.post("/executions", json={"playbook": {"text": WAITS}}).json()["id"]
+    assert api.get(path.format(id=begun)).status_code in (400, 404)
+
+
+def test_what_may_be_said_once_is_not_said_twice(api: httpx2.Client) -> None:
+    twice = api.get("/executions?playbook=a&playbook=b")
+    assert twice.status_code == 400
+    assert twice.json()["detail"] == "'playbook' is given more than once"
+    assert api.get("/executions?status=failed&status=running").status_code == 200
