@@ -43,23 +43,3 @@ def test_a_playbook_is_told_of_at_every_engine_once_and_nonsense_at_none() -> No
                     assert message.playbook.digest == second["digest"]
 
     asyncio.run(main())
-
-
-def test_nothing_is_read_where_nobody_listens() -> None:
-    class Counting(MemoryStore):
-        looked = 0
-
-        async def playbook_versions(self, *given: object, **more: object) -> list[object]:  # type: ignore[override]
-            self.looked += 1
-            return await super().playbook_versions(*given, **more)  # type: ignore[arg-type,return-value]
-
-    async def main() -> None:
-        clock = FakeClock()
-        store = Counting(clock=clock.now)
-        async with Engine(store, clock=clock, holder="one") as one:
-            before = store.looked
-            assert one.publishing.heard("playbook two default orders")
-            await settle()
-            assert store.looked == before
-
-    asyncio.run(main())

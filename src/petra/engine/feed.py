@@ -193,10 +193,6 @@ class Feed:
         """Let it ring no more."""
         _remove(self._bells, execution, bell)
 
-    def is_heard(self, place: Place) -> bool:
-        """Tell whether anybody listens to a place."""
-        return place in self._sinks
-
     def _began(self, listener: Sink | Bell) -> None:
         self.sought.set()
         if self.ended is not None:

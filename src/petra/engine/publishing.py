@@ -43,7 +43,7 @@ class Publishing:
             return False
         if len(rest) == 3:
             holder, namespace, path = rest
-            if holder != self._holder and self._feed.is_heard(Topic.PLAYBOOKS):
+            if holder != self._holder:
                 self._life.errand("playbook", self._pass_on(namespace, path))
         return True
 
