@@ -235,8 +235,8 @@ test('a live run', async ({ inside: page, served, context, browser }) => {
   note('1,000 records a second: requests', asked / seconds, 'a second');
   note(
     '1,000 records a second: memory of a record',
-    (((await memory()) - before) * 1e3) / (rate * seconds),
-    'KB',
+    (((await memory()) - before) * 1e6) / (rate * seconds),
+    'bytes',
   );
 });
 
@@ -260,7 +260,7 @@ for (const count of [300_000, 1_000_000]) {
     });
     note(`${told} records usable`, usable, 'ms');
     note(`${told} records usable: processor time`, spent, 'ms');
-    note(`${told} records usable: requests for them`, asked, '');
+    note(`${told} records usable: requests for them`, asked, 'requests');
     await expect(page.getByTestId('record')).toHaveText(String(count));
     const session = await context.newCDPSession(page);
     await session.send('HeapProfiler.collectGarbage');
