@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import subprocess
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -12,8 +11,9 @@ from typing import Any
 
 import httpx2
 import pytest
-from server.conftest import PETRA, Served, serve
+from server.conftest import TRUSTED, Served, serve
 from server.newcomers import acting_as, user
+from support import forks
 
 from petra.clock import SystemClock
 from petra.notify.signing import signed
@@ -70,7 +70,7 @@ def _book(server: Served) -> None:
 @pytest.fixture
 def hooks(server: Served) -> Iterator[httpx2.Client]:
     """Somebody who has no account here."""
-    with httpx2.Client(base_url=f"{server.url}/hooks", timeout=300) as client:
+    with httpx2.Client(base_url=f"{server.url}/hooks", timeout=300, verify=TRUSTED) as client:
         yield client
 
 
@@ -343,9 +343,9 @@ def test_the_example_answers_with_a_price(
 
 def _petra(served: Served, *words: str, code: int = 0) -> Any:
     env = {"PETRA_TOKEN": served.said["token"], "PATH": "/usr/bin", "NO_COLOR": "1"}
-    done = subprocess.run(
-        [PETRA, *words, "--server", served.url, "-o", "json"], capture_output=True, text=True, env=env, check=False
-    )  # fmt: skip
+    done = forks.PETRA.run(
+        Path.cwd(), *words, "--server", served.url, "-o", "json", environment=env
+    )
     assert done.returncode == code, done.stdout + done.stderr
     return json.loads(done.stdout)
 

@@ -17,7 +17,7 @@ import {
   shortId,
   useKeys,
 } from '../../../kit';
-import { readSel, type Sel, writeSel } from '../../../story/select';
+import { readSel, type Sel, writeSel } from '../../../story/sel';
 import type { StoryStore } from '../../../story/store';
 import { Canvas } from '../graph/Canvas';
 import type { Camera } from '../graph/camera';
