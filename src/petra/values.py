@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import math
 import sys
+from collections.abc import Iterator
 from itertools import islice
 from typing import Any, Final, TypeAlias
 
@@ -31,6 +32,18 @@ def canonical(value: object) -> bytes:
     """
     _refuse_non_finite(value)
     return _encoder.encode(value)
+
+
+def texts_in(value: object) -> Iterator[str]:
+    """Yield every string that a JSON value holds; keys are none of them."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict):
+        for item in value.values():
+            yield from texts_in(item)
+    elif isinstance(value, list):
+        for item in value:
+            yield from texts_in(item)
 
 
 def digest(value: object) -> str:

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from click.testing import Result
 
+from petra.cli.apply import pieces
 from petra.errors import UsageError
 
 Command = Callable[..., Result]
@@ -99,3 +100,10 @@ def test_what_was_only_run_is_not_in_the_list(command: Command) -> None:
     assert "no playbook is applied here" in command("playbooks").stdout
     with pytest.raises(UsageError, match="'petra playbooks' lists what is"):
         command("playbooks", "a")
+
+
+def test_what_is_sent_at_once_is_bounded_and_in_order() -> None:
+    assert pieces([], 10) == []
+    assert pieces(["aaaa", "bbbb", "cc"], 10) == [["aaaa", "bbbb", "cc"]]
+    assert pieces(["aaaa", "bbbb", "ccc"], 10) == [["aaaa", "bbbb"], ["ccc"]]
+    assert pieces(["a" * 11, "b", "é" * 5], 10) == [["a" * 11], ["b"], ["é" * 5]]

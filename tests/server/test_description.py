@@ -40,7 +40,8 @@ def test_the_bounds_of_numbers_and_the_words_of_choices_are_described(
     limit = _parameter(listed, "limit")
     assert (limit["minimum"], limit["maximum"]) == (1, 500)
     assert _parameter(listed, "sort")["enum"] == ["started", "-started"]
-    assert _parameter(listed, "since")["format"] == "date-time"
+    assert _parameter(listed, "since") == {"type": "string", "format": "date-time"}
+    assert _parameter(listed, "status") == {"type": "array", "items": {"type": "string"}}
     frames = _call(described, "get", f"{BASE}/executions/{{execution}}/frames")
     assert _parameter(frames, "bins")["maximum"] == 10_000
 

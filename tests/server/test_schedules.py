@@ -219,6 +219,7 @@ def test_who_may_not_apply_may_not_put_and_who_only_sees_may_not_run(
         assert somebody.post("/requests", json=asked).status_code == 403
 
 
+@pytest.mark.slow
 def test_verbs_do_at_a_server_what_they_do_in_a_folder(server: Served, tmp_path: Path) -> None:
     file = tmp_path / "verb.yaml"
     file.write_text(_text("verb"))

@@ -6,12 +6,14 @@ import asyncio
 import contextlib
 import json
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import httpx2
 import pytest
 from server.books import ADDS, WAITS
+from server.conftest import serve
 from server.test_executions import started
 from support.clocks import FakeClock
 
@@ -187,6 +189,25 @@ def test_whoever_listens_to_playbooks_hears_of_those_that_are_applied(api: httpx
         told = [one for one in (next(mine), next(mine)) if one["path"] == name]
     versions = api.get(f"/playbooks/{name}/versions").json()["items"]
     assert [one["digest"] for one in told] == [one["digest"] for one in versions[::-1]]
+
+
+@pytest.mark.slow
+def test_a_playbook_applied_at_one_server_is_told_at_another(
+    tmp_path: Path, empty_database: Callable[[], str]
+) -> None:
+    store = ("--store", empty_database())
+    with (
+        serve(tmp_path / "a", *store) as one,
+        serve(tmp_path / "b", *store) as other,
+        one.client() as here,
+        other.client() as there,
+        there.stream("GET", "/stream", params={"topics": "playbooks"}) as answer,
+    ):
+        coming = events(answer.iter_lines())
+        assert next(coming)[1] == "hello"
+        made = here.put("/playbooks/waits", json={"text": WAITS}).json()
+        told = next(data for _, kind, data in coming if kind == "playbook.applied")
+    assert (told["path"], told["digest"]) == ("waits", made["digest"])
 
 
 class _CountingStore(MemoryStore):

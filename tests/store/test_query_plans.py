@@ -68,6 +68,24 @@ def test_counts_without_a_filter_read_an_index_and_no_row(spy: Any, by: Any) -> 
     lists.count_executions(spy, ExecutionFilter(namespace=HERE), by)
     assert any("USING COVERING INDEX" in plan for plan in spy.plans), spy.plans
     assert scans(spy.plans) == []
+    sorts = any("TEMP B-TREE" in plan for plan in spy.plans)
+    assert sorts == (by == "hour"), "what an index has in its order is not sorted"
+
+
+@pytest.mark.parametrize(
+    ("wanted", "leads"),
+    [
+        ({"playbook": "orders"}, "executions_by_playbook (namespace=? AND playbook=?"),
+        ({"since": 1.0}, "executions_by_start (namespace=? AND started>?"),
+        ({"parent": "a"}, "executions_by_parent (parent=?"),
+        ({"statuses": ("failed",)}, "executions_by_status (namespace=? AND status=?"),
+    ],
+)
+def test_counts_of_some_are_led_by_what_narrows_them(
+    spy: Any, wanted: dict[str, Any], leads: str
+) -> None:
+    lists.count_executions(spy, ExecutionFilter(namespace=HERE, **wanted), "status")
+    assert any(leads in plan for plan in spy.plans), spy.plans
 
 
 def test_a_snapshot_before_a_record_is_found_by_its_key(spy: Any) -> None:

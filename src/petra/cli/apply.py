@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -18,8 +18,8 @@ from petra.cli.output import as_json, count, print_json, print_text, tell
 from petra.cli.place import home_option
 from petra.cli.ready import checked
 from petra.clock import SystemClock
-from petra.desk import Apply, Reply
-from petra.engine.catalogue import Catalogue, applied_data
+from petra.desk import Apply
+from petra.engine.catalogue import Catalogue, applied_data, own_text, read_here
 from petra.errors import UsageError
 from petra.library import Library
 from petra.playbook import Playbook, Reading, to_yaml
@@ -29,6 +29,8 @@ from petra.store.rows import PlaybookRow as Row
 _DIGEST = 12
 """So much of a digest is shown."""
 _MOST = 1_000
+PIECE_BYTES = 4 * 1024 * 1024
+"""So much is sent to a server at once: as JSON it is more, and a body has 16 MiB."""
 
 
 @click.command("apply")
@@ -73,23 +75,44 @@ def command(
 def _applied(home: Path, readings: list[Reading], *, allow_unsound: bool) -> list[dict[str, Any]]:
     """Store playbooks, with the texts of their authors; return what became of each."""
     books, texts = [one.checked() for one in readings], [one.text for one in readings]
-    given = Apply(
-        id=request_id(), execution="", playbooks=[to_yaml(book) for book in books], texts=texts,
-        allow_unsound=allow_unsound,
-    )  # fmt: skip
 
-    async def here(store: Store) -> Reply:
+    async def here(store: Store) -> list[dict[str, Any]]:
         catalogue = Catalogue(store, SystemClock())
         done = []
         for book, text in zip(books, texts, strict=True):
             own = await catalogue.own_text(book, text)
             done.append(applied_data(await catalogue.apply(book, text=own)))
-        return Reply(result={"applied": done})
+        return done
 
-    reply = act(home, lambda: writing(home, here, lambda: called(home, given)))
-    if reply.error or reply.result is None:
-        raise UsageError(reply.error)
-    return list(reply.result["applied"])
+    async def there() -> list[dict[str, Any]]:
+        pairs = zip(books, texts, strict=True)
+        sent = [await own_text(read_here, *pair) or to_yaml(pair[0]) for pair in pairs]
+        done = []
+        for piece in pieces(sent):
+            given = Apply(
+                id=request_id(), execution="", playbooks=piece, texts=[""] * len(piece), allow_unsound=allow_unsound
+            )  # fmt: skip
+            reply = await called(home, given)
+            if reply.error or reply.result is None:
+                raise UsageError(reply.error)
+            done += list(reply.result["applied"])
+        return done
+
+    return act(home, lambda: writing(home, here, there))
+
+
+def pieces(texts: Sequence[str], most: int = PIECE_BYTES) -> list[list[str]]:
+    """Return texts in their order, in pieces of so many bytes at most, or of one text."""
+    found: list[list[str]] = []
+    room = 0
+    for text in texts:
+        size = len(text.encode())
+        if not found or size > room:
+            found.append([])
+            room = most
+        found[-1].append(text)
+        room -= size
+    return found
 
 
 def _dirs(paths: Iterable[str]) -> list[Path]:

@@ -69,19 +69,20 @@ async def _told(
             reader = desk.engine.catalogue.read
             playbooks = [await reader(text, "the playbook") for text in request.playbooks]
             own = desk.engine.catalogue.own_text
-            texts = [await own(*one) for one in zip(playbooks, request.texts, strict=False)]
+            given = zip(playbooks, request.playbooks, request.texts, strict=False)
+            texts = [await own(book, text or itself) for book, itself, text in given]
             done = await desk.apply(
                 who, playbooks, texts=texts, allow_unsound=request.allow_unsound
             )
             return {"applied": done}
         case OnSchedules():
-            from petra.desk.schedules import Schedules, carried_out  # noqa: PLC0415 - rare
+            from petra.desk.schedules import Schedules, on_schedules  # noqa: PLC0415 - rare
 
-            return await carried_out(Schedules(desk.engine), who, request)
+            return await on_schedules(Schedules(desk.engine), who, request)
         case OnResources():
-            from petra.desk.resources import Resources, done_with  # noqa: PLC0415 - rare
+            from petra.desk.resources import Resources, on_resources  # noqa: PLC0415 - rare
 
-            return await done_with(Resources(desk.engine), who, request)
+            return await on_resources(Resources(desk.engine), who, request)
         case OnTriggers():
             from petra.desk.triggers import DeskTriggers, on_triggers  # noqa: PLC0415 - rare
 

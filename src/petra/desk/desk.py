@@ -26,7 +26,7 @@ from petra.engine.cache import Entry
 from petra.engine.catalogue import applied_data
 from petra.engine.feed import Subscription
 from petra.engine.following import follow
-from petra.engine.news import News, Published, Topic
+from petra.engine.news import News, Topic
 from petra.engine.proofs import UnsoundError
 from petra.errors import UsageError
 from petra.kernel import Record
@@ -130,7 +130,7 @@ class Desk:
         for playbook, text in zip(playbooks, chain(texts, repeat("")), strict=False):
             applied = await apply(playbook, text=text)
             if not applied.unchanged or applied.reworded:
-                self.engine.feed.tell(Topic.PLAYBOOKS, Published(playbook=applied.row))
+                self.engine.publishing.told(applied.row)
             done.append(applied_data(applied))
         return done
 

@@ -74,7 +74,8 @@ class Move(Request, frozen=True, tag="move"):
 class Apply(Request, frozen=True, tag="apply"):
     """Make playbooks, given as texts, the current ones of their paths; ``allow_unsound`` as for ``Begin``.
 
-    ``texts`` are what their authors wrote, one for each; one that does not say the same by itself is passed over.
+    ``texts`` are what their authors wrote, one for each; an empty one says that the playbook is that text itself. One that does
+    not say the same by itself is passed over.
     """
 
     playbooks: list[str]

@@ -6,10 +6,10 @@ Rule 2: it is found by its label. One that has handed on leads to the next, whic
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
 from petra.calendar import instant, written
+from petra.desk.document_acts import Acts, chosen_act, under
 from petra.desk.ids import new_id
 from petra.desk.principal import May, Principal
 from petra.desk.requests import OnSchedules
@@ -183,14 +183,15 @@ def _accepted(answered: Answered) -> None:
 # What other processes ask
 
 
-async def carried_out(desk: Schedules, who: Principal, asked: OnSchedules) -> dict[str, Any]:
+async def on_schedules(desk: Schedules, who: Principal, asked: OnSchedules) -> dict[str, Any]:
     """Do what a request asks for.
 
     Raises:
         UsageError: there is no such schedule, or no such act, or it was refused.
     """
     name = asked.name
-    acts: Mapping[str, Callable[[], Awaitable[dict[str, Any]]]] = {
+    acts: Acts = {
+        "list": lambda: under("schedules", desk.listed(who)),
         "apply": lambda: desk.apply(
             who, read_document(asked.text, "the schedule").checked_as(Schedule)
         ),
@@ -204,8 +205,4 @@ async def carried_out(desk: Schedules, who: Principal, asked: OnSchedules) -> di
         ),
         "remove": lambda: desk.remove(who, name),
     }
-    if asked.act == "list":
-        return {"schedules": await desk.listed(who)}
-    if asked.act not in acts:
-        raise UsageError(f"nothing of a schedule is called '{asked.act[:100]}'")
-    return await acts[asked.act]()
+    return await chosen_act(acts, asked.act, "schedule")

@@ -115,12 +115,8 @@ class Catalogue:
         return next(iter(await known), None)
 
     async def own_text(self, playbook: Playbook, text: str) -> str:
-        """Return a text if by itself it says what a playbook does, else none: one that names files beside it does not."""
-        try:
-            alone = await self.read(text, "the playbook", checks=False)
-        except InvalidPlaybookError:
-            return ""
-        return text if digest_of(alone) == digest_of(playbook) else ""
+        """Return a text if by itself it says what a playbook does, else none."""
+        return await own_text(self.read, playbook, text)
 
     async def sent(self, text: str) -> Playbook:
         """Read a definition that somebody sent.
@@ -147,6 +143,15 @@ class Catalogue:
         if new:
             await self._store.commit(Batch(playbooks=tuple(new)))
         return company
+
+
+async def own_text(reads: ReadsTexts, playbook: Playbook, text: str) -> str:
+    """Return a text if by itself it says what a playbook does, else none: one that names files beside it does not."""
+    try:
+        alone = await reads(text, "the playbook", checks=False)
+    except InvalidPlaybookError:
+        return ""
+    return text if digest_of(alone) == digest_of(playbook) else ""
 
 
 async def shelved(store: Store, row: Row) -> bool:

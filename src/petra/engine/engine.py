@@ -46,6 +46,7 @@ from petra.engine.notifying import Notifying
 from petra.engine.offers import Offers
 from petra.engine.parts import Hands, decider_of, hands_of
 from petra.engine.proofs import Proofs
+from petra.engine.publishing import Publishing
 from petra.engine.recovery import Recovery
 from petra.engine.removal import remove
 from petra.engine.retention import Retention
@@ -144,6 +145,9 @@ class Engine:
         """Make what is asked before something starts (1 of the way in ARCHITECTURE.md)."""
         self._awaited = AwaitedAnswers()
         self.catalogue = Catalogue(self.store, self.clock)
+        self.publishing = Publishing(
+            self.store, self.feed, self.bus, self.life, holder=self.shards.holder
+        )
         self.proofs, self.keychains = Proofs(), Keychains(self.clock, secrets)
         self._conditions = Conditions(self.proofs, self.keychains, self.store)
 
@@ -476,7 +480,7 @@ class Engine:
             self.turnstile.heard(notice)
         elif notice == CHANGED:
             self.triggers.wake()
-        elif not self._guests.heard(notice):
+        elif not (self.publishing.heard(notice) or self._guests.heard(notice)):
             self._courier.heard(notice)
 
     def _stopped(self, why: StoppedError) -> None:

@@ -24,7 +24,7 @@ from petra.playbook.company import calls_others
 from petra.playbook.model import Arc, Join, JoinWhen, Loop, MOfN, Playbook, Step
 from petra.playbook.pins import PACKAGE
 from petra.playbook.write import to_plain
-from petra.values import digest
+from petra.values import digest, texts_in
 
 Mode = Literal["router", "worker", "human", "wait", "playbook"]
 Arrow = tuple[str, int]
@@ -349,7 +349,7 @@ class Program:
             timeout_s=timeout_s or self.spec.policy.defaults.timeouts.step_s,
             result_reads=_result_reads(step, self.by_name),
             reads_time=any(
-                _NOW.search(text) for text in _strings(to_plain([step, self.spec.knobs]))
+                _NOW.search(text) for text in texts_in(to_plain([step, self.spec.knobs]))
             ),
         )
 
@@ -384,7 +384,7 @@ class Program:
     def secret_paths(self) -> list[tuple[str, ...]]:
         """Every path below ``keychain`` that a template reads, longest first."""
         found: set[tuple[str, ...]] = set()
-        for text in _strings(to_plain(self.playbook)):
+        for text in texts_in(to_plain(self.playbook)):
             if "keychain" in text:
                 found.update(use.path for use in _paths(text) if use.path[0] == "keychain")
         return sorted(found, key=lambda path: (-len(path), path))
@@ -530,7 +530,7 @@ def _result_reads(step: Step, steps: Mapping[str, Step]) -> frozenset[str]:
     """Return the steps whose results the tasks of a step may read; all where code may read any."""
     found: set[str] = set()
     tasks = [*step.tool, *(step.spec.compensate.tool if step.spec.compensate else ())]
-    for text in _strings(to_plain(tasks)):
+    for text in texts_in(to_plain(tasks)):
         if "{" not in text:
             continue
         for name in steps:
@@ -555,14 +555,3 @@ def _paths(text: str) -> tuple[PathUse, ...]:
         return paths(text)
     except ExpressionError:
         return ()  # code of another language
-
-
-def _strings(value: Any) -> Iterator[str]:
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, dict):
-        for item in value.values():
-            yield from _strings(item)
-    elif isinstance(value, list):
-        for item in value:
-            yield from _strings(item)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import abc
 import base64
 import hashlib
 import re
@@ -98,6 +99,24 @@ class Objects(Protocol):
         Raises:
             ObjectError: it could not be removed, or this is no key.
         """
+
+
+class ByContent(abc.ABC):
+    """What every store of objects does alike: a value is written under the key that is made of its content."""
+
+    name: str
+
+    async def put(self, execution: str, value: Any, *, schema_hint: str | None = None) -> Reference:
+        """Store bytes, or any other value as JSON; durable when this returns."""
+        key, checksum, content = encode(execution, value)
+        await self.write(key, content)
+        return Reference(
+            store=self.name, key=key, checksum=checksum, size=len(content), schema_hint=schema_hint
+        )
+
+    @abc.abstractmethod
+    async def write(self, key: str, content: bytes) -> None:
+        """Store content under the key that was made of it; durable when this returns."""
 
 
 def encode(execution: str, value: Any) -> tuple[str, str, bytes]:

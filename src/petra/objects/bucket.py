@@ -15,7 +15,16 @@ from obstore.exceptions import BaseError, NotFoundError, PermissionDeniedError, 
 from obstore.store import ObjectStore, from_url
 
 from petra.errors import ObjectError, UsageError
-from petra.objects.base import checked, checked_key, decode, encode, inside, sum_in, sum_of
+from petra.objects.base import (
+    ByContent,
+    checked,
+    checked_key,
+    decode,
+    encode,
+    inside,
+    sum_in,
+    sum_of,
+)
 from petra.references import Reference
 
 
@@ -31,20 +40,12 @@ def open_bucket(address: str, name: str) -> BucketObjects:
         raise UsageError(f"'{address}' cannot be opened: {error}") from None
 
 
-class BucketObjects:
+class BucketObjects(ByContent):
     """Objects in a bucket; the store is made with one of the classes of ``obstore.store`` and its credentials."""
 
     def __init__(self, bucket: ObjectStore, *, name: str = "s3") -> None:
         self.name = name
         self._bucket = bucket
-
-    async def put(self, execution: str, value: Any, *, schema_hint: str | None = None) -> Reference:
-        """Store bytes, or any other value as JSON; durable when this returns."""
-        key, checksum, content = encode(execution, value)
-        await self.write(key, content)
-        return Reference(
-            store=self.name, key=key, checksum=checksum, size=len(content), schema_hint=schema_hint
-        )
 
     async def write(self, key: str, content: bytes) -> None:
         """Store content under the key that was made of it; durable when this returns."""

@@ -18,7 +18,16 @@ from pathlib import Path
 from typing import Any
 
 from petra.errors import ObjectError
-from petra.objects.base import checked, checked_key, decode, encode, inside, sum_in, sum_of
+from petra.objects.base import (
+    ByContent,
+    checked,
+    checked_key,
+    decode,
+    encode,
+    inside,
+    sum_in,
+    sum_of,
+)
 from petra.private import FILE, make_folder
 from petra.references import Reference
 
@@ -26,20 +35,12 @@ BLOCK = 1024 * 1024
 """Bytes of a file that are read at a time."""
 
 
-class LocalObjects:
+class LocalObjects(ByContent):
     """Objects in a folder."""
 
     def __init__(self, folder: Path, *, name: str = "local") -> None:
         self.name = name
         self._folder = folder
-
-    async def put(self, execution: str, value: Any, *, schema_hint: str | None = None) -> Reference:
-        """Store bytes, or any other value as JSON; durable when this returns."""
-        key, checksum, content = encode(execution, value)
-        await self.write(key, content)
-        return Reference(
-            store=self.name, key=key, checksum=checksum, size=len(content), schema_hint=schema_hint
-        )
 
     async def write(self, key: str, content: bytes) -> None:
         """Store content under the key that was made of it; durable when this returns."""

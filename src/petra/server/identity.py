@@ -107,7 +107,7 @@ class Identity:
 
     async def _fresh(self, user: str, presented: Presented, address: str) -> str:
         secret = await self.register.begin_session(user, address)
-        if before := _carried(presented.cookie):
+        if before := cookie_in(presented.cookie, COOKIE):
             await self.register.end_session(before)
         return secret
 
@@ -121,7 +121,7 @@ class Identity:
         """
         if presented.authorization:
             return await self._by_token(presented.authorization), ""
-        secret = _carried(presented.cookie)
+        secret = cookie_in(presented.cookie, COOKIE)
         session = await self.register.by_session(secret) if secret else None
         if session is None:
             raise ProblemError("no-credentials", "no token and no session came with the request")
@@ -171,10 +171,10 @@ def csrf(session: str) -> str:
     return hmac.new(session.encode(), b"csrf", hashlib.sha256).hexdigest()
 
 
-def _carried(cookie: str) -> str:
-    """Return the secret of a session that a request carries, or nothing."""
+def cookie_in(header: str, name: str) -> str:
+    """Return what a cookie of that name carries, or nothing."""
     try:
-        morsel = SimpleCookie(cookie).get(COOKIE)
+        morsel = SimpleCookie(header).get(name)
     except CookieError:
         return ""
     return morsel.value if morsel is not None else ""

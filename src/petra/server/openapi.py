@@ -109,6 +109,8 @@ def description_of(app: Litestar) -> dict[str, Any]:
         need = need_of(call.handler)
         if need is not None and not need.known:
             call.operation["security"] = []
+        for parameter in call.operation.get("parameters", ()):
+            parameter["schema"] = _there(parameter["schema"])
         call.operation["responses"].get("204", {}).pop("content", None)  # there is none
         call.operation["responses"].update(refs)
     link(schema["paths"], app.state.service.base)
@@ -200,6 +202,14 @@ def _body(call: _Call, shapes: _Shapes) -> None:
         body = call.operation["requestBody"]
         body["content"][_JSON]["schema"] = shapes.of(field.annotation)
         body["required"] = not field.has_default
+
+
+def _there(schema: dict[str, Any]) -> dict[str, Any]:
+    """Describe a parameter that is there: one that may be left out is null for its handler only."""
+    kinds = [one for one in schema.get("oneOf", ()) if one != {"type": "null"}]
+    if len(kinds) != 1:
+        return schema
+    return {**kinds[0], **{key: value for key, value in schema.items() if key != "oneOf"}}
 
 
 def _problems(problem: dict[str, Any]) -> dict[str, Any]:

@@ -16,8 +16,9 @@ from petra.errors import ObjectError
 from petra.kernel.state import State
 from petra.objects import Objects, is_reference
 from petra.objects.base import sum_in
-from petra.references import KEY, Reference, is_spliced, objects_of, part_of
+from petra.references import KEY, is_spliced, objects_of, part_of
 from petra.server.problems import ProblemError
+from petra.server.stored_objects import reference_to
 from petra.store.base import Store
 
 OBJECT_MAX: Final = 64 * 1024 * 1024
@@ -64,7 +65,7 @@ class RangeReader:
         objects = await self._of(reference)
         content = bytearray()
         try:
-            async for block in objects.blocks(_whole(objects, reference)):
+            async for block in objects.blocks(reference_to(objects, str(reference["key"]))):
                 content += block
                 if len(content) > OBJECT_MAX:
                     raise ProblemError(
@@ -84,7 +85,7 @@ class RangeReader:
         objects = await self._of(reference)
         content, seen = bytearray(), 0
         try:
-            async for block in objects.blocks(_whole(objects, reference)):
+            async for block in objects.blocks(reference_to(objects, str(reference["key"]))):
                 begin, end = max(0, offset - seen), max(0, offset + limit - seen)
                 content += block[begin:end]
                 seen += len(block)
@@ -99,11 +100,6 @@ class RangeReader:
         ):
             raise ProblemError("not-found", f"it has no value '{key[:200]}'")
         return self._objects
-
-
-def _whole(objects: Objects, reference: dict[str, Any]) -> Reference:
-    key = str(reference["key"])
-    return Reference(store=objects.name, key=key, checksum=sum_in(key), size=0)
 
 
 async def range_of(

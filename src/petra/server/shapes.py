@@ -19,6 +19,9 @@ class Shape(msgspec.Struct, frozen=True, kw_only=True):
     """Something that the API answers."""
 
 
+S = TypeVar("S", bound=Shape)
+
+
 class Page(Shape, Generic[T], frozen=True):
     """Some of a list, and the cursor that leads on, if there is more."""
 
@@ -121,17 +124,22 @@ def row_data(row: ExecutionRow, doing: Doing) -> dict[str, Any]:
 
 def work_item(row: WorkItemRow) -> WorkItem:
     """Return a work item as it is shown."""
-    return WorkItem(
-        id=row.id, execution=row.execution, step=row.step, title=row.title, state=row.state,
-        created=moment(row.created), updated=moment(row.updated), due=moment(row.due), priority=row.priority,
-        users=list(row.users), roles=list(row.roles), excluded=list(row.excluded), holder=row.holder, namespace=row.namespace,
+    return shape_of(
+        WorkItem, row, created=moment(row.created), updated=moment(row.updated), due=moment(row.due),
+        users=list(row.users), roles=list(row.roles), excluded=list(row.excluded),
         body=msgspec.json.decode(row.body) if row.body else None,
     )  # fmt: skip
 
 
 def playbook_item(row: PlaybookRow) -> PlaybookItem:
     """Return a playbook as a list shows it."""
-    return PlaybookItem(
-        path=row.path, name=row.name, version=row.version, digest=row.digest, applied=moment(row.applied),
-        namespace=row.namespace,
-    )  # fmt: skip
+    return shape_of(PlaybookItem, row, applied=moment(row.applied))
+
+
+def shape_of(shape: type[S], row: msgspec.Struct, **others: Any) -> S:
+    """Return a shape with what a row has under the same names, and with others that it has otherwise or not at all.
+
+    The shape alone says what is answered: a further column of a table is shown when somebody adds it here.
+    """
+    own = {name: getattr(row, name) for name in shape.__struct_fields__ if name not in others}
+    return shape(**own, **others)

@@ -15,7 +15,7 @@ from petra.store.accounts import (
     note_columns,
     note_of,
 )
-from petra.store.queries import load_queries
+from petra.store.queries import Fetch, load_queries
 from petra.store.rows import AuditNote
 
 T = TypeVar("T")
@@ -26,13 +26,6 @@ class Writing(Protocol):
     """How a store runs something on a connection, in a transaction; again where another one was quicker."""
 
     def __call__(self, work: Callable[[Any], Awaitable[T]], /) -> Awaitable[T]:
-        """Run it."""
-
-
-class Fetch(Protocol):
-    """How a store runs a query by its name."""
-
-    def __call__(self, name: str, /, *args: object) -> Awaitable[list[Any]]:
         """Run it."""
 
 

@@ -7,8 +7,8 @@ from typing import Any
 
 from petra.store.arrivals import ARRIVALS_MAX, arrival_columns, arrival_of, settled_arrival
 from petra.store.judge import read_cursor, write_cursor
-from petra.store.postgres_accounts import Fetch, Writing
-from petra.store.queries import load_queries
+from petra.store.postgres_accounts import Writing
+from petra.store.queries import Fetch, load_queries
 from petra.store.rows import ArrivalFilter, ArrivalRow, Page
 
 _SQL = load_queries("postgres")

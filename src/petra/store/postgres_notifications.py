@@ -7,8 +7,8 @@ from typing import Any
 
 from petra.store.judge import read_cursor, write_cursor
 from petra.store.notifications import NOTIFICATIONS_MAX, notification_of, settled_columns
-from petra.store.postgres_accounts import Fetch, Writing, append_notes
-from petra.store.queries import load_queries
+from petra.store.postgres_accounts import Writing, append_notes
+from petra.store.queries import Fetch, load_queries
 from petra.store.rows import AuditNote, NotificationFilter, NotificationRow, Page
 
 _SQL = load_queries("postgres")

@@ -12,9 +12,10 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
+from typing import Any, Protocol
 
 from petra.store.errors import SchemaError
 from petra.store.rows import Row
@@ -26,6 +27,13 @@ NEVER_USED = 10
 """It was kept for a branch that then needed none. It stays free: stores that have 0014 would apply it after that one, new
 ones before 0011. (0009 came to main after 0011; each order is among the fixtures of the tests.)"""
 _MIGRATION = re.compile(r"(\d{4})_(\w+)\.sql")
+
+
+class Fetch(Protocol):
+    """How a store runs one of its queries, by the name of that."""
+
+    def __call__(self, name: str, /, *args: object) -> Awaitable[list[Any]]:
+        """Run it."""
 
 
 class Migration(Row, frozen=True):

@@ -17,6 +17,7 @@ from petra.errors import ExpressionError
 from petra.expr import paths
 from petra.playbook.model import Playbook, Step
 from petra.playbook.write import to_plain
+from petra.values import texts_in
 
 _Item = TypeVar("_Item")
 
@@ -90,7 +91,7 @@ class Guess:
 
     def _texts_of(self, part: Any) -> list[str]:
         """Return the texts of a part; a variable that begins as an empty list is written as one."""
-        texts = _strings(to_plain(part))
+        texts = texts_in(to_plain(part))
         lists = self._lists_read
         return [lists.sub("[]", text) for text in texts] if lists else list(texts)
 
@@ -205,17 +206,6 @@ def fill(schema: dict[str, Any], given: Any, dice: Dice) -> Any:
             return "x" * max(1, schema.get("minLength", 0))
         case _:
             return schema.get("minimum", 0) + dice.below(_NUMBER_MAX + 1)
-
-
-def _strings(value: Any) -> Iterator[str]:
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, dict):
-        for item in value.values():
-            yield from _strings(item)
-    elif isinstance(value, list):
-        for item in value:
-            yield from _strings(item)
 
 
 def _empty_lists(value: Any) -> set[str]:

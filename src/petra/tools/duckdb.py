@@ -14,7 +14,7 @@ from typing import Any, ClassVar, Final, TypeVar
 import duckdb
 
 from petra.kinds import Duckdb, Fields
-from petra.tools.base import ToolContext, ToolError, ToolSettings
+from petra.tools.base import ToolContext, ToolError
 from petra.tools.duckdb_many import Insert, first_misfit, insert_of, write
 from petra.tools.sql import (
     Counted,
@@ -28,7 +28,7 @@ from petra.tools.sql import (
     too_many_rows,
 )
 from petra.tools.sql_places import placed, starts, written_of
-from petra.tools.threads import Threads
+from petra.tools.threads import ThreadedTool, Threads
 from petra.wire import ErrorKind, Outcome
 
 T = TypeVar("T")
@@ -57,15 +57,11 @@ _LINE: Final = re.compile(r"\n+LINE (\d+): ")
 """What DuckDB shows of a command: the line with its number, and a mark below it."""
 
 
-class DuckdbTool:
+class DuckdbTool(ThreadedTool):
     """Runs one SQL command on DuckDB."""
 
     kind: ClassVar[str] = "duckdb"
     spec: ClassVar[type[Fields]] = Duckdb
-
-    def __init__(self, settings: ToolSettings | None = None) -> None:
-        self._settings = settings or ToolSettings()
-        self._threads = Threads(self._settings.threads)
 
     async def run(self, fields: Duckdb, context: ToolContext) -> Outcome:
         """Run the command in a thread."""
@@ -86,14 +82,6 @@ class DuckdbTool:
             written, statement = written_of(fields, context), _statement(error.__cause__)
             offset = _offset(command, statement, str(error.__cause__))
             raise placed(error, command, offset, written, statement=statement) from error.__cause__
-
-    def stuck(self) -> int:
-        """Return how many threads run on for tasks that were given up."""
-        return self._threads.stuck
-
-    def close(self) -> None:
-        """Let the threads end."""
-        self._threads.close()
 
 
 async def in_duckdb(

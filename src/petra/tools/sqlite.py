@@ -16,7 +16,7 @@ import apsw
 import msgspec
 
 from petra.kinds import Fields, Sqlite
-from petra.tools.base import ToolContext, ToolError, ToolSettings
+from petra.tools.base import ToolContext, ToolError
 from petra.tools.sql import (
     Counted,
     Row,
@@ -29,7 +29,7 @@ from petra.tools.sql import (
     too_many_rows,
 )
 from petra.tools.sql_places import placed, written_of
-from petra.tools.threads import Threads
+from petra.tools.threads import ThreadedTool, Threads
 from petra.wire import ErrorKind, Outcome
 
 T = TypeVar("T")
@@ -60,15 +60,11 @@ _ALONE: Final = re.compile(
 )
 
 
-class SqliteTool:
+class SqliteTool(ThreadedTool):
     """Runs one SQL command on a file."""
 
     kind: ClassVar[str] = "sqlite"
     spec: ClassVar[type[Fields]] = Sqlite
-
-    def __init__(self, settings: ToolSettings | None = None) -> None:
-        self._settings = settings or ToolSettings()
-        self._threads = Threads(self._settings.threads)
 
     async def run(self, fields: Sqlite, context: ToolContext) -> Outcome:
         """Run the command in a thread."""
@@ -92,14 +88,6 @@ class SqliteTool:
             offset, statement = getattr(error.__cause__, "place", (None, None))
             written = written_of(fields, context)
             raise placed(error, command, offset, written, statement=statement) from error.__cause__
-
-    def stuck(self) -> int:
-        """Return how many threads run on for tasks that were given up."""
-        return self._threads.stuck
-
-    def close(self) -> None:
-        """Let the threads end."""
-        self._threads.close()
 
 
 async def in_sqlite(threads: Threads, file: str, work: Callable[[apsw.Connection], T]) -> T:

@@ -17,7 +17,7 @@ from collections.abc import Callable
 from queue import SimpleQueue
 from typing import Any, Final, TypeVar
 
-from petra.tools.base import ToolError
+from petra.tools.base import ToolError, ToolSettings
 
 T = TypeVar("T")
 
@@ -162,3 +162,19 @@ class Threads:
         while (work := self._calls.get()) is not None:
             work()
             del work  # a thread that waits holds on to nothing
+
+
+class ThreadedTool:
+    """What tools have in common whose work blocks: threads of their own to do it in."""
+
+    def __init__(self, settings: ToolSettings | None = None) -> None:
+        self._settings = settings or ToolSettings()
+        self._threads = Threads(self._settings.threads)
+
+    def stuck(self) -> int:
+        """Return how many threads run on for tasks that were given up."""
+        return self._threads.stuck
+
+    def close(self) -> None:
+        """Let the threads end."""
+        self._threads.close()

@@ -18,7 +18,7 @@ from petra.playbook import Playbook, read_stored
 from petra.playbook.model import Step, Task
 from petra.playbook.origins import Written
 from petra.playbook.write import to_plain
-from petra.values import digest
+from petra.values import digest, texts_in
 from petra.worker.revealing import GivenCredentials, Revealing
 
 MOST: Final = 256
@@ -189,7 +189,7 @@ def _written(
 def _uses(task: Task, names: frozenset[str]) -> frozenset[str]:
     """Return the names of the keychain that the templates of a task read; all, if one is computed."""
     names_used: set[str] = set()
-    for text in _strings(to_plain(task)):
+    for text in texts_in(to_plain(task)):
         if "keychain" not in text:
             continue
         try:
@@ -207,14 +207,3 @@ def _named(fields: Mapping[str, Any]) -> Iterator[str]:
     for holder in (fields, fields.get("source"), fields.get("target")):
         if isinstance(holder, Mapping) and isinstance(holder.get("auth"), str):
             yield holder["auth"]
-
-
-def _strings(value: Any) -> Iterator[str]:
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, dict):
-        for item in value.values():
-            yield from _strings(item)
-    elif isinstance(value, list):
-        for item in value:
-            yield from _strings(item)

@@ -16,7 +16,7 @@ from typing import Any, Final
 import httpx2
 
 from petra.errors import ObjectError
-from petra.objects.base import checked, decode, encode, sum_of
+from petra.objects.base import ByContent, checked, decode, encode, sum_of
 from petra.references import Reference
 
 PATIENCE_S: Final = 60.0
@@ -32,7 +32,7 @@ def _address(url: str) -> str:
     return f"{url.rstrip('/')}/api/v1/objects"
 
 
-class ServerObjects:
+class ServerObjects(ByContent):
     """The objects of a server, for one of its workers."""
 
     def __init__(self, url: str, token: str) -> None:
@@ -56,14 +56,6 @@ class ServerObjects:
     async def close(self) -> None:
         """End the connections."""
         await self._http.aclose()
-
-    async def put(self, execution: str, value: Any, *, schema_hint: str | None = None) -> Reference:
-        """Store bytes, or any other value as JSON; durable when this returns."""
-        key, checksum, content = encode(execution, value)
-        await self.write(key, content)
-        return Reference(
-            store=self.name, key=key, checksum=checksum, size=len(content), schema_hint=schema_hint
-        )
 
     async def write(self, key: str, content: bytes) -> None:
         """Store content under the key that was made of it; durable when this returns."""

@@ -122,7 +122,7 @@ export function record(id: string, seq: number): Promise<Json> {
 }
 
 export function runs(id: string, step: string | null, cursor?: number): Promise<Page<RunRow>> {
-  const params = { path: { execution: id }, query: { step, cursor, limit: 500 } };
+  const params = { path: { execution: id }, query: { step: step ?? undefined, cursor, limit: 500 } };
   return shaped(client.GET('/api/v1/executions/{execution}/runs', { params }));
 }
 

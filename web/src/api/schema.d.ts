@@ -2519,7 +2519,8 @@ export interface components {
          * Apply
          * @description Make playbooks, given as texts, the current ones of their paths; ``allow_unsound`` as for ``Begin``.
          *
-         *         ``texts`` are what their authors wrote, one for each; one that does not say the same by itself is passed over.
+         *         ``texts`` are what their authors wrote, one for each; an empty one says that the playbook is that text itself. One that does
+         *         not say the same by itself is passed over.
          */
         Apply: {
             /** @default false */
@@ -5549,11 +5550,11 @@ export interface operations {
     ApiV1AuditAudit: {
         parameters: {
             query?: {
-                namespace?: string | null;
-                actor?: string | null;
-                after?: number | null;
+                namespace?: string;
+                actor?: string;
+                after?: number;
                 limit?: number;
-                cursor?: number | null;
+                cursor?: number;
             };
             header?: never;
             path?: never;
@@ -5704,7 +5705,7 @@ export interface operations {
     ApiV1DefinitionsDigestDefinition: {
         parameters: {
             query?: {
-                namespace?: string | null;
+                namespace?: string;
             };
             header?: never;
             path: {
@@ -5743,7 +5744,7 @@ export interface operations {
     ApiV1DefinitionsDigestGraphGraph: {
         parameters: {
             query?: {
-                namespace?: string | null;
+                namespace?: string;
                 lens?: "step" | "net";
             };
             header?: never;
@@ -5783,21 +5784,21 @@ export interface operations {
     ApiV1ExecutionsListed: {
         parameters: {
             query?: {
-                namespace?: string | null;
+                namespace?: string;
                 q?: string;
-                status?: string[] | null;
-                playbook?: string | null;
-                version?: string | null;
-                parent?: string | null;
+                status?: string[];
+                playbook?: string;
+                version?: string;
+                parent?: string;
                 text?: string;
-                label?: string[] | null;
-                business_key?: string | null;
-                since?: string | null;
-                until?: string | null;
-                ended_before?: string | null;
+                label?: string[];
+                business_key?: string;
+                since?: string;
+                until?: string;
+                ended_before?: string;
                 sort?: "started" | "-started";
                 limit?: number;
-                cursor?: string | null;
+                cursor?: string;
             };
             header?: never;
             path?: never;
@@ -5834,12 +5835,12 @@ export interface operations {
     ApiV1ExecutionsStart: {
         parameters: {
             query?: {
-                namespace?: string | null;
+                namespace?: string;
                 dry_run?: boolean;
             };
             header?: {
-                "Idempotency-Key"?: string | null;
-                Prefer?: string | null;
+                "Idempotency-Key"?: string;
+                Prefer?: string;
             };
             path?: never;
             cookie?: never;
@@ -5888,18 +5889,18 @@ export interface operations {
     ApiV1ExecutionsCountsCounts: {
         parameters: {
             query?: {
-                namespace?: string | null;
+                namespace?: string;
                 q?: string;
-                status?: string[] | null;
-                playbook?: string | null;
-                version?: string | null;
-                parent?: string | null;
+                status?: string[];
+                playbook?: string;
+                version?: string;
+                parent?: string;
                 text?: string;
-                label?: string[] | null;
-                business_key?: string | null;
-                since?: string | null;
-                until?: string | null;
-                ended_before?: string | null;
+                label?: string[];
+                business_key?: string;
+                since?: string;
+                until?: string;
+                ended_before?: string;
                 by?: "status" | "playbook" | "hour";
             };
             header?: never;
@@ -5938,8 +5939,8 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                Prefer?: string | null;
-                "If-None-Match"?: string | null;
+                Prefer?: string;
+                "If-None-Match"?: string;
             };
             path: {
                 execution: string;
@@ -6057,7 +6058,7 @@ export interface operations {
     ApiV1ExecutionsAtSeqExplainExplained: {
         parameters: {
             query?: {
-                step?: string | null;
+                step?: string;
             };
             header?: never;
             path: {
@@ -6097,7 +6098,7 @@ export interface operations {
     ApiV1ExecutionsAtSeqTokensTokens: {
         parameters: {
             query?: {
-                place?: string | null;
+                place?: string;
                 limit?: number;
                 cursor?: number;
             };
@@ -6142,8 +6143,8 @@ export interface operations {
                 dry_run?: boolean;
             };
             header?: {
-                "Idempotency-Key"?: string | null;
-                Prefer?: string | null;
+                "Idempotency-Key"?: string;
+                Prefer?: string;
             };
             path: {
                 execution: string;
@@ -6186,7 +6187,7 @@ export interface operations {
         parameters: {
             query?: {
                 limit?: number;
-                cursor?: string | null;
+                cursor?: string;
             };
             header?: never;
             path: {
@@ -6228,8 +6229,8 @@ export interface operations {
                 dry_run?: boolean;
             };
             header?: {
-                "If-Match"?: string | null;
-                "Idempotency-Key"?: string | null;
+                "If-Match"?: string;
+                "Idempotency-Key"?: string;
             };
             path: {
                 execution: string;
@@ -6351,14 +6352,14 @@ export interface operations {
         parameters: {
             query?: {
                 after?: number;
-                before?: number | null;
-                step?: string | null;
-                run?: number | null;
-                type?: string | null;
+                before?: number;
+                step?: string;
+                run?: number;
+                type?: string;
                 text?: string;
                 level?: "important" | "all";
                 limit?: number;
-                cursor?: number | null;
+                cursor?: number;
             };
             header?: never;
             path: {
@@ -6435,7 +6436,7 @@ export interface operations {
     ApiV1ExecutionsExplainExplained: {
         parameters: {
             query?: {
-                step?: string | null;
+                step?: string;
             };
             header?: never;
             path: {
@@ -6519,8 +6520,8 @@ export interface operations {
                 dry_run?: boolean;
             };
             header?: {
-                "Idempotency-Key"?: string | null;
-                Prefer?: string | null;
+                "Idempotency-Key"?: string;
+                Prefer?: string;
             };
             path: {
                 execution: string;
@@ -6572,8 +6573,8 @@ export interface operations {
         parameters: {
             query?: {
                 after?: number;
-                until?: number | null;
-                bins?: number | null;
+                until?: number;
+                bins?: number;
             };
             header?: never;
             path: {
@@ -6615,7 +6616,7 @@ export interface operations {
                 dry_run?: boolean;
             };
             header?: {
-                "Idempotency-Key"?: string | null;
+                "Idempotency-Key"?: string;
             };
             path: {
                 execution: string;
@@ -6695,11 +6696,11 @@ export interface operations {
     ApiV1ExecutionsLogsLogs: {
         parameters: {
             query?: {
-                run?: number | null;
-                step?: string | null;
-                after?: number | null;
+                run?: number;
+                step?: string;
+                after?: number;
                 text?: string;
-                limit?: number | null;
+                limit?: number;
             };
             header?: never;
             path: {
@@ -6741,8 +6742,8 @@ export interface operations {
                 dry_run?: boolean;
             };
             header?: {
-                "Idempotency-Key"?: string | null;
-                Prefer?: string | null;
+                "Idempotency-Key"?: string;
+                Prefer?: string;
             };
             path: {
                 execution: string;
@@ -6826,8 +6827,8 @@ export interface operations {
                 dry_run?: boolean;
             };
             header?: {
-                "Idempotency-Key"?: string | null;
-                Prefer?: string | null;
+                "Idempotency-Key"?: string;
+                Prefer?: string;
             };
             path: {
                 execution: string;
@@ -6871,9 +6872,9 @@ export interface operations {
             query?: {
                 after?: number;
                 limit?: number;
-                step?: string | null;
-                type?: string | null;
-                cursor?: number | null;
+                step?: string;
+                type?: string;
+                cursor?: number;
             };
             header?: never;
             path: {
@@ -6915,8 +6916,8 @@ export interface operations {
                 dry_run?: boolean;
             };
             header?: {
-                "Idempotency-Key"?: string | null;
-                Prefer?: string | null;
+                "Idempotency-Key"?: string;
+                Prefer?: string;
             };
             path: {
                 execution: string;
@@ -7007,8 +7008,8 @@ export interface operations {
                 dry_run?: boolean;
             };
             header?: {
-                "Idempotency-Key"?: string | null;
-                Prefer?: string | null;
+                "Idempotency-Key"?: string;
+                Prefer?: string;
             };
             path: {
                 execution: string;
@@ -7046,7 +7047,7 @@ export interface operations {
     ApiV1ExecutionsRunsRuns: {
         parameters: {
             query?: {
-                step?: string | null;
+                step?: string;
                 state?: "running" | "done" | "failed" | "withdrawn" | "returned" | null;
                 limit?: number;
                 cursor?: number;
@@ -7129,7 +7130,7 @@ export interface operations {
                 state?: "to_go" | "in_flight" | "ok" | "failed" | "cancelled" | null;
                 from?: number;
                 limit?: number;
-                cursor?: number | null;
+                cursor?: number;
             };
             header?: never;
             path: {
@@ -7210,8 +7211,8 @@ export interface operations {
                 dry_run?: boolean;
             };
             header?: {
-                "Idempotency-Key"?: string | null;
-                Prefer?: string | null;
+                "Idempotency-Key"?: string;
+                Prefer?: string;
             };
             path: {
                 execution: string;
@@ -7257,7 +7258,7 @@ export interface operations {
                 dry_run?: boolean;
             };
             header?: {
-                "Idempotency-Key"?: string | null;
+                "Idempotency-Key"?: string;
             };
             path: {
                 execution: string;
@@ -7303,7 +7304,7 @@ export interface operations {
                 dry_run?: boolean;
             };
             header?: {
-                "Idempotency-Key"?: string | null;
+                "Idempotency-Key"?: string;
             };
             path: {
                 execution: string;
@@ -7348,10 +7349,10 @@ export interface operations {
             query?: {
                 after?: number;
                 as?: "frames" | "records";
-                logs?: number | null;
+                logs?: number;
             };
             header?: {
-                "Last-Event-ID"?: string | null;
+                "Last-Event-ID"?: string;
             };
             path: {
                 execution: string;
@@ -7507,7 +7508,7 @@ export interface operations {
     ApiV1LimitsListed: {
         parameters: {
             query?: {
-                namespace?: string | null;
+                namespace?: string;
             };
             header?: never;
             path?: never;
@@ -7544,7 +7545,7 @@ export interface operations {
     ApiV1LimitsLineLine: {
         parameters: {
             query: {
-                namespace?: string | null;
+                namespace?: string;
                 limit: string;
                 key?: string;
             };
@@ -7583,8 +7584,8 @@ export interface operations {
     ApiV1LimitsPlacesPlaces: {
         parameters: {
             query?: {
-                namespace?: string | null;
-                of?: string[] | null;
+                namespace?: string;
+                of?: string[];
             };
             header?: never;
             path?: never;
@@ -7621,7 +7622,7 @@ export interface operations {
     ApiV1LimitsResourcesNameOne: {
         parameters: {
             query?: {
-                namespace?: string | null;
+                namespace?: string;
             };
             header?: never;
             path: {
@@ -7660,10 +7661,10 @@ export interface operations {
     ApiV1LimitsResourcesNameReplaced: {
         parameters: {
             query?: {
-                namespace?: string | null;
+                namespace?: string;
             };
             header?: {
-                "If-Match"?: string | null;
+                "If-Match"?: string;
             };
             path: {
                 name: string;
@@ -7715,7 +7716,7 @@ export interface operations {
     ApiV1LimitsResourcesNameRemoved: {
         parameters: {
             query?: {
-                namespace?: string | null;
+                namespace?: string;
             };
             header?: never;
             path: {
@@ -7754,7 +7755,7 @@ export interface operations {
     ApiV1MeMe: {
         parameters: {
             query?: {
-                namespace?: string | null;
+                namespace?: string;
             };
             header?: never;
             path?: never;
@@ -7940,12 +7941,12 @@ export interface operations {
     ApiV1NotificationsListed: {
         parameters: {
             query?: {
-                namespace?: string | null;
+                namespace?: string;
                 status?: "waiting" | "sent" | "given_up" | "needless" | null;
-                channel?: string | null;
-                execution?: string | null;
+                channel?: string;
+                execution?: string;
                 limit?: number;
-                cursor?: string | null;
+                cursor?: string;
             };
             header?: never;
             path?: never;
@@ -7982,7 +7983,7 @@ export interface operations {
     ApiV1NotificationsOne: {
         parameters: {
             query?: {
-                namespace?: string | null;
+                namespace?: string;
             };
             header?: never;
             path: {
@@ -8021,7 +8022,7 @@ export interface operations {
     ApiV1NotificationsRetryRetry: {
         parameters: {
             query?: {
-                namespace?: string | null;
+                namespace?: string;
             };
             header?: never;
             path: {
@@ -8210,7 +8211,7 @@ export interface operations {
     ApiV1OperationsListed: {
         parameters: {
             query?: {
-                namespace?: string | null;
+                namespace?: string;
             };
             header?: never;
             path?: never;
@@ -8247,11 +8248,11 @@ export interface operations {
     ApiV1OperationsBegin: {
         parameters: {
             query?: {
-                namespace?: string | null;
+                namespace?: string;
                 dry_run?: boolean;
             };
             header?: {
-                "Idempotency-Key"?: string | null;
+                "Idempotency-Key"?: string;
             };
             path?: never;
             cookie?: never;
@@ -8300,7 +8301,7 @@ export interface operations {
     ApiV1OperationsOne: {
         parameters: {
             query?: {
-                namespace?: string | null;
+                namespace?: string;
             };
             header?: never;
             path: {
@@ -8339,7 +8340,7 @@ export interface operations {
     ApiV1OperationsStopStop: {
         parameters: {
             query?: {
-                namespace?: string | null;
+                namespace?: string;
             };
             header?: never;
             path: {
@@ -8378,7 +8379,7 @@ export interface operations {
     ApiV1PlaybooksListed: {
         parameters: {
             query?: {
-                namespace?: string | null;
+                namespace?: string;
                 limit?: number;
                 cursor?: string;
             };
@@ -8417,7 +8418,7 @@ export interface operations {
     ApiV1PlaybooksApplied: {
         parameters: {
             query?: {
-                namespace?: string | null;
+                namespace?: string;
                 allow_unsound?: boolean;
             };
             header?: never;
@@ -8469,8 +8470,8 @@ export interface operations {
     ApiV1PlaybooksPathOne: {
         parameters: {
             query?: {
-                namespace?: string | null;
-                version?: string | null;
+                namespace?: string;
+                version?: string;
                 last?: number;
                 limit?: number;
             };
@@ -8511,12 +8512,12 @@ export interface operations {
     ApiV1PlaybooksPathReplaced: {
         parameters: {
             query?: {
-                namespace?: string | null;
+                namespace?: string;
                 allow_unsound?: boolean;
             };
             header?: {
-                "If-Match"?: string | null;
-                "If-None-Match"?: string | null;
+                "If-Match"?: string;
+                "If-None-Match"?: string;
             };
             path: {
                 path: string;
@@ -8568,10 +8569,10 @@ export interface operations {
     ApiV1PlaybooksPathArchived: {
         parameters: {
             query?: {
-                namespace?: string | null;
+                namespace?: string;
             };
             header?: {
-                "If-Match"?: string | null;
+                "If-Match"?: string;
             };
             path: {
                 path: string;
@@ -8607,7 +8608,7 @@ export interface operations {
     ApiV1PlaybooksPathHeatHeat: {
         parameters: {
             query?: {
-                namespace?: string | null;
+                namespace?: string;
                 last?: number;
             };
             header?: never;
@@ -8647,7 +8648,7 @@ export interface operations {
     ApiV1PlaybooksPathVersionsVersions: {
         parameters: {
             query?: {
-                namespace?: string | null;
+                namespace?: string;
                 limit?: number;
             };
             header?: never;
@@ -8687,7 +8688,7 @@ export interface operations {
     ApiV1PoolsPools: {
         parameters: {
             query?: {
-                namespace?: string | null;
+                namespace?: string;
             };
             header?: never;
             path?: never;
@@ -8724,7 +8725,7 @@ export interface operations {
     ApiV1RequestsCarriedOut: {
         parameters: {
             query?: {
-                namespace?: string | null;
+                namespace?: string;
             };
             header?: never;
             path?: never;
@@ -8765,7 +8766,7 @@ export interface operations {
     ApiV1ResourcesResources: {
         parameters: {
             query?: {
-                namespace?: string | null;
+                namespace?: string;
             };
             header?: never;
             path?: never;
@@ -8839,7 +8840,7 @@ export interface operations {
     ApiV1SchedulesListed: {
         parameters: {
             query?: {
-                namespace?: string | null;
+                namespace?: string;
             };
             header?: never;
             path?: never;
@@ -8876,7 +8877,7 @@ export interface operations {
     ApiV1SchedulesPreviewPreview: {
         parameters: {
             query?: {
-                namespace?: string | null;
+                namespace?: string;
             };
             header?: never;
             path?: never;
@@ -8917,7 +8918,7 @@ export interface operations {
     ApiV1SchedulesNameOne: {
         parameters: {
             query?: {
-                namespace?: string | null;
+                namespace?: string;
             };
             header?: never;
             path: {
@@ -8956,11 +8957,11 @@ export interface operations {
     ApiV1SchedulesNameReplaced: {
         parameters: {
             query?: {
-                namespace?: string | null;
+                namespace?: string;
             };
             header?: {
-                "If-Match"?: string | null;
-                "If-None-Match"?: string | null;
+                "If-Match"?: string;
+                "If-None-Match"?: string;
             };
             path: {
                 name: string;
@@ -9012,7 +9013,7 @@ export interface operations {
     ApiV1SchedulesNameRemoved: {
         parameters: {
             query?: {
-                namespace?: string | null;
+                namespace?: string;
             };
             header?: never;
             path: {
@@ -9051,7 +9052,7 @@ export interface operations {
     ApiV1SchedulesNameBackfillBackfill: {
         parameters: {
             query?: {
-                namespace?: string | null;
+                namespace?: string;
                 dry_run?: boolean;
             };
             header?: never;
@@ -9095,7 +9096,7 @@ export interface operations {
     ApiV1SchedulesNamePausePause: {
         parameters: {
             query?: {
-                namespace?: string | null;
+                namespace?: string;
             };
             header?: never;
             path: {
@@ -9138,7 +9139,7 @@ export interface operations {
     ApiV1SchedulesNameResumeResume: {
         parameters: {
             query?: {
-                namespace?: string | null;
+                namespace?: string;
             };
             header?: never;
             path: {
@@ -9177,10 +9178,10 @@ export interface operations {
     ApiV1SchedulesNameRunRun: {
         parameters: {
             query?: {
-                namespace?: string | null;
+                namespace?: string;
             };
             header?: {
-                "Idempotency-Key"?: string | null;
+                "Idempotency-Key"?: string;
             };
             path: {
                 name: string;
@@ -9255,7 +9256,7 @@ export interface operations {
     ApiV1SearchSearch: {
         parameters: {
             query: {
-                namespace?: string | null;
+                namespace?: string;
                 q: string;
             };
             header?: never;
@@ -9293,7 +9294,7 @@ export interface operations {
     ApiV1SecretsListed: {
         parameters: {
             query?: {
-                namespace?: string | null;
+                namespace?: string;
             };
             header?: never;
             path?: never;
@@ -9330,7 +9331,7 @@ export interface operations {
     ApiV1SecretsAdd: {
         parameters: {
             query?: {
-                namespace?: string | null;
+                namespace?: string;
             };
             header?: never;
             path?: never;
@@ -9406,7 +9407,7 @@ export interface operations {
     ApiV1SecretsNameStore: {
         parameters: {
             query?: {
-                namespace?: string | null;
+                namespace?: string;
             };
             header?: never;
             path: {
@@ -9458,7 +9459,7 @@ export interface operations {
     ApiV1SecretsNameForget: {
         parameters: {
             query?: {
-                namespace?: string | null;
+                namespace?: string;
             };
             header?: never;
             path: {
@@ -9747,19 +9748,19 @@ export interface operations {
     ApiV1StreamListened: {
         parameters: {
             query?: {
-                namespace?: string | null;
+                namespace?: string;
                 q?: string;
-                status?: string[] | null;
-                playbook?: string | null;
-                version?: string | null;
-                parent?: string | null;
+                status?: string[];
+                playbook?: string;
+                version?: string;
+                parent?: string;
                 text?: string;
-                label?: string[] | null;
-                business_key?: string | null;
-                since?: string | null;
-                until?: string | null;
-                ended_before?: string | null;
-                topics?: string | null;
+                label?: string[];
+                business_key?: string;
+                since?: string;
+                until?: string;
+                ended_before?: string;
+                topics?: string;
             };
             header?: never;
             path?: never;
@@ -9945,7 +9946,7 @@ export interface operations {
     ApiV1TriggersListed: {
         parameters: {
             query?: {
-                namespace?: string | null;
+                namespace?: string;
             };
             header?: never;
             path?: never;
@@ -9982,7 +9983,7 @@ export interface operations {
     ApiV1TriggersNameOne: {
         parameters: {
             query?: {
-                namespace?: string | null;
+                namespace?: string;
             };
             header?: never;
             path: {
@@ -10021,10 +10022,10 @@ export interface operations {
     ApiV1TriggersNameReplaced: {
         parameters: {
             query?: {
-                namespace?: string | null;
+                namespace?: string;
             };
             header?: {
-                "If-Match"?: string | null;
+                "If-Match"?: string;
             };
             path: {
                 name: string;
@@ -10076,7 +10077,7 @@ export interface operations {
     ApiV1TriggersNameRemoved: {
         parameters: {
             query?: {
-                namespace?: string | null;
+                namespace?: string;
             };
             header?: never;
             path: {
@@ -10115,9 +10116,9 @@ export interface operations {
     ApiV1TriggersNameDeadDead: {
         parameters: {
             query?: {
-                namespace?: string | null;
+                namespace?: string;
                 limit?: number;
-                cursor?: string | null;
+                cursor?: string;
             };
             header?: never;
             path: {
@@ -10156,7 +10157,7 @@ export interface operations {
     ApiV1TriggersNameExplainExplained: {
         parameters: {
             query?: {
-                namespace?: string | null;
+                namespace?: string;
             };
             header?: never;
             path: {
@@ -10195,7 +10196,7 @@ export interface operations {
     ApiV1TriggersNamePausePause: {
         parameters: {
             query?: {
-                namespace?: string | null;
+                namespace?: string;
             };
             header?: never;
             path: {
@@ -10238,7 +10239,7 @@ export interface operations {
     ApiV1TriggersNameReplayReplay: {
         parameters: {
             query?: {
-                namespace?: string | null;
+                namespace?: string;
             };
             header?: never;
             path: {
@@ -10281,7 +10282,7 @@ export interface operations {
     ApiV1TriggersNameResumeResume: {
         parameters: {
             query?: {
-                namespace?: string | null;
+                namespace?: string;
             };
             header?: never;
             path: {
@@ -10320,7 +10321,7 @@ export interface operations {
     ApiV1TriggersNameTestTest: {
         parameters: {
             query?: {
-                namespace?: string | null;
+                namespace?: string;
             };
             header?: never;
             path: {
@@ -10363,7 +10364,7 @@ export interface operations {
     ApiV1UsersUsers: {
         parameters: {
             query?: {
-                namespace?: string | null;
+                namespace?: string;
                 q?: string;
                 limit?: number;
             };
@@ -10482,7 +10483,7 @@ export interface operations {
     ApiV1ViewsViews: {
         parameters: {
             query?: {
-                namespace?: string | null;
+                namespace?: string;
             };
             header?: never;
             path?: never;
@@ -10519,7 +10520,7 @@ export interface operations {
     ApiV1ViewsNameView: {
         parameters: {
             query?: {
-                namespace?: string | null;
+                namespace?: string;
             };
             header?: never;
             path: {
@@ -10558,7 +10559,7 @@ export interface operations {
     ApiV1ViewsNameKeepView: {
         parameters: {
             query?: {
-                namespace?: string | null;
+                namespace?: string;
             };
             header?: never;
             path: {
@@ -10610,7 +10611,7 @@ export interface operations {
     ApiV1ViewsNameDropView: {
         parameters: {
             query?: {
-                namespace?: string | null;
+                namespace?: string;
             };
             header?: never;
             path: {
@@ -10647,14 +10648,14 @@ export interface operations {
     ApiV1WorkItemsListed: {
         parameters: {
             query?: {
-                namespace?: string | null;
+                namespace?: string;
                 box?: "mine" | "open" | "done" | "all";
-                execution?: string | null;
-                step?: string | null;
-                user?: string | null;
-                role?: string[] | null;
+                execution?: string;
+                step?: string;
+                user?: string;
+                role?: string[];
                 limit?: number;
-                cursor?: string | null;
+                cursor?: string;
             };
             header?: never;
             path?: never;
@@ -10691,9 +10692,9 @@ export interface operations {
     ApiV1WorkItemsCountsCounts: {
         parameters: {
             query?: {
-                namespace?: string | null;
-                user?: string | null;
-                role?: string[] | null;
+                namespace?: string;
+                user?: string;
+                role?: string[];
             };
             header?: never;
             path?: never;
@@ -10773,8 +10774,8 @@ export interface operations {
                 dry_run?: boolean;
             };
             header?: {
-                "Idempotency-Key"?: string | null;
-                Prefer?: string | null;
+                "Idempotency-Key"?: string;
+                Prefer?: string;
             };
             path: {
                 execution: string;
@@ -10818,7 +10819,7 @@ export interface operations {
     ApiV1WorkersWorkers: {
         parameters: {
             query?: {
-                namespace?: string | null;
+                namespace?: string;
             };
             header?: never;
             path?: never;

@@ -1,7 +1,7 @@
 /** Buttons, fields, menus and dialogs, on Mantine. Pages take them from here, never from there. */
 import * as M from '@mantine/core';
 import type { LucideIcon } from 'lucide-react';
-import type { KeyboardEvent, ReactNode, Ref } from 'react';
+import { type KeyboardEvent, type ReactNode, type Ref, useEffect, useState } from 'react';
 
 interface ButtonProps {
   children: ReactNode;
@@ -202,7 +202,7 @@ export interface MenuItem {
 
 export function MenuButton(props: { label: string; children: ReactNode; items: MenuItem[] }) {
   return (
-    <M.Menu position="bottom-end" withinPortal shadow="sm" width={260}>
+    <M.Menu position="bottom-end" withinPortal returnFocus shadow="sm" width={260}>
       <M.Menu.Target>
         <M.Button size="xs" variant="default" aria-label={props.label}>
           {props.children}
@@ -234,8 +234,17 @@ interface DialogProps {
   size?: 'sm' | 'md' | 'lg' | 'xl';
 }
 
+/** What has the focus; of a menu that is about to close, the button that opened it. */
+function focused(): HTMLElement | null {
+  const now = document.activeElement as HTMLElement | null;
+  const menu = now?.closest('[role=menu]');
+  return menu ? document.querySelector<HTMLElement>(`[aria-controls="${menu.id}"]`) : now;
+}
+
 /** A dialog: it keeps the focus, and gives it back. Whoever shows it takes it away. */
 export function Dialog({ title, onClose, children, size = 'md' }: DialogProps) {
+  const [before] = useState(focused);
+  useEffect(() => () => before?.focus(), [before]); // it is gone with the dialog, so the dialog's own way never comes
   return (
     <M.Modal
       opened

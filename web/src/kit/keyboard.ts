@@ -26,6 +26,15 @@ function isTyping(target: EventTarget | null): boolean {
   );
 }
 
+/** Whether a key is for what has the focus: Enter and Space press a button, whatever else they mean on a page. */
+export function isForControl(name: string, target: EventTarget | null): boolean {
+  return (
+    /^(Enter|Space)$/.test(name) &&
+    target instanceof Element &&
+    target.closest('button, a[href], summary, [role=button], [role=menuitem], [role=option]') !== null
+  );
+}
+
 export function pressed(
   event: Pick<KeyboardEvent, 'key' | 'ctrlKey' | 'metaKey' | 'altKey' | 'shiftKey'>,
 ): string {
@@ -50,17 +59,25 @@ export function useKeys(list: readonly KeyBinding[]): void {
   useEffect(() => {
     const me = Symbol('keys');
     shown.set(me, latest.current);
+    // asked before anybody hears the key: a dialog that Escape closes is gone by the time we do
+    let modal = false;
+    const look = () => {
+      modal = isModal();
+    };
     const hear = (event: KeyboardEvent) => {
       if (event.defaultPrevented) return;
       const name = pressed(event);
       const found = latest.current.find((one) => one.keys === name);
-      if (!found || (!found.always && (isTyping(event.target) || isModal()))) return;
+      if (!found || (!found.always && (isTyping(event.target) || modal))) return;
+      if (isForControl(name, event.target)) return;
       event.preventDefault();
       found.run();
     };
+    window.addEventListener('keydown', look, true);
     document.addEventListener('keydown', hear);
     return () => {
       shown.delete(me);
+      window.removeEventListener('keydown', look, true);
       document.removeEventListener('keydown', hear);
     };
   }, []);

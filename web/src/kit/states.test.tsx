@@ -1,9 +1,11 @@
 // @vitest-environment jsdom
 import { act, cleanup, fireEvent, screen } from '@testing-library/react';
+import { useState } from 'react';
 import { afterEach, beforeAll, expect, test, vi } from 'vitest';
 import { away, Problem } from '../api/problems';
 import { Button, Dialog, Empty, ErrorBox, Skeleton, State, Tabs, Value, VirtualTable } from '.';
 import { turnDensity } from './density';
+import { useKeys } from './keyboard';
 import { isAccessible, makeBrowserParts, show } from './testing';
 
 beforeAll(makeBrowserParts);
@@ -143,4 +145,52 @@ test('rows stand closer where somebody likes it compact, and that is remembered'
   expect(localStorage.getItem('petra.density')).toBe('compact');
   act(() => turnDensity());
   expect(height()).toBe('1600px');
+});
+
+function Asking() {
+  const [asks, setAsks] = useState(false);
+  return (
+    <>
+      <button type="button" onClick={() => setAsks(true)}>
+        Ask
+      </button>
+      {asks ? (
+        <Dialog title="Sure?" onClose={() => setAsks(false)}>
+          <button type="button" onClick={() => setAsks(false)}>
+            Yes
+          </button>
+        </Dialog>
+      ) : null}
+    </>
+  );
+}
+
+test('a dialog that goes gives the focus back to what it was opened with', () => {
+  show(<Asking />);
+  const ask = screen.getByRole('button', { name: 'Ask' });
+  ask.focus();
+  fireEvent.click(ask);
+  const yes = screen.getByRole('button', { name: 'Yes' });
+  yes.focus();
+  fireEvent.click(yes);
+  expect(document.activeElement).toBe(ask);
+});
+
+function Keyed({ run }: { run: () => void }) {
+  useKeys([{ keys: 'Enter', label: 'Open', run }]);
+  return (
+    <button type="button">
+      <span>Press me</span>
+    </button>
+  );
+}
+
+test('Enter on a button is for the button, not for the page', () => {
+  const run = vi.fn();
+  show(<Keyed run={run} />);
+  const button = screen.getByRole('button', { name: 'Press me' });
+  expect(fireEvent.keyDown(button, { key: 'Enter' })).toBe(true);
+  expect(run).not.toHaveBeenCalled();
+  fireEvent.keyDown(document.body, { key: 'Enter' });
+  expect(run).toHaveBeenCalledOnce();
 });

@@ -97,8 +97,14 @@ export class StoryStore {
     };
   };
 
-  /** Go on with more records. False where some between are missing: the caller fetches from `version` on. */
-  append(frames: Frames): boolean {
+  /** Go on with more records, in parts. False where some between are missing: the caller fetches from `version` on. */
+  append(...parts: readonly Frames[]): boolean {
+    const isWhole = parts.every((frames) => this.#part(frames));
+    this.#changed();
+    return isWhole;
+  }
+
+  #part(frames: Frames): boolean {
     if (frames.seq) throw new Error('records that were put into bins cannot be gone on with');
     if (frames.first > this.version + 1) return false;
     for (let n = this.places.length; n < frames.places.length; n++)
@@ -110,7 +116,6 @@ export class StoryStore {
       at += frames.dt[n]!;
       if (frames.first + n === this.version + 1) this.#take(frames, n, at);
     }
-    this.#changed();
     return true;
   }
 
@@ -245,13 +250,7 @@ export class StoryStore {
 
   /** The last record at or before a moment. */
   seqAt(time: number): number {
-    let [low, high] = [0, this.at.length];
-    while (low < high) {
-      const middle = (low + high) >> 1;
-      if (this.at[middle]! <= time) low = middle + 1;
-      else high = middle;
-    }
-    return Math.max(1, low);
+    return Math.max(1, countAtMost(this.at, time, itself));
   }
 
   /** How many tokens were in each place after a record, by the number of the place. */
@@ -328,9 +327,19 @@ export class StoryStore {
     return this.#byStep.get(step) ?? [];
   }
 
+  /** How many runs of a step had begun by a record. */
+  begunBy(step: string, seq: number): number {
+    return countAtMost(this.barsOf(step), seq, (bar) => bar.first);
+  }
+
   /** The run of a step that had begun last by a record. */
   lastBar(step: string, seq: number): Bar | undefined {
-    return this.barsOf(step).findLast((bar) => bar.first <= seq);
+    return this.barsOf(step)[this.begunBy(step, seq) - 1];
+  }
+
+  /** The steps that have runs, in the order in which they first began. */
+  get ran(): Iterable<string> {
+    return this.#byStep.keys();
   }
 
   barOf(run: number): Bar | undefined {
@@ -354,13 +363,22 @@ export function arcName(place: Place): string | null {
   return place.arc ? `${place.arc[0]}/${place.arc[1]}>${place.step}` : null;
 }
 
-/** The index of the last number that is not greater; -1 where all are. */
-export function lastAtMost(numbers: readonly number[], most: number): number {
-  let [low, high] = [0, numbers.length];
+/** How many of some, which stand in order, are not greater. */
+function countAtMost<T>(among: readonly T[], most: number, numberOf: (one: T) => number): number {
+  let [low, high] = [0, among.length];
   while (low < high) {
     const middle = (low + high) >> 1;
-    if (numbers[middle]! <= most) low = middle + 1;
+    if (numberOf(among[middle]!) <= most) low = middle + 1;
     else high = middle;
   }
-  return low - 1;
+  return low;
+}
+
+/** The index of the last number that is not greater; -1 where all are. */
+export function lastAtMost(numbers: readonly number[], most: number): number {
+  return countAtMost(numbers, most, itself) - 1;
+}
+
+function itself(number: number): number {
+  return number;
 }

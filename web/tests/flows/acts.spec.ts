@@ -1,8 +1,5 @@
-import { mkdirSync, writeFileSync } from 'node:fs';
-import { createServer, type Server } from 'node:http';
-import { join } from 'node:path';
-import { APPROVAL, FAILING, TYPED } from './books';
-import { example, expect, isAccessible, letIn, Served, test } from './serving';
+import { APPROVAL, FAILING, TRIGGER, TYPED } from './books';
+import { example, expect, isAccessible, test } from './serving';
 
 const SPREADING = `apiVersion: petra/v1
 kind: Playbook
@@ -81,14 +78,6 @@ test.describe('acts', () => {
   });
 });
 
-const TRIGGER = `apiVersion: petra/v1
-kind: Trigger
-metadata: {name: orders}
-playbook: typed
-webhook: {path: orders, verify: none}
-workload: {amount: "{{ event.body.amount }}", who: "ada"}
-`;
-
 test('an event that could start nothing is a dead letter, said why, and tried again', async ({
   inside: page,
   served,
@@ -122,62 +111,6 @@ test('an event that could start nothing is a dead letter, said why, and tried ag
   await card.getByRole('button', { name: 'Pause' }).click();
   await page.getByRole('dialog').getByRole('button', { name: 'Pause', exact: true }).click();
   await expect(card.getByText('paused', { exact: true })).toBeVisible();
-});
-
-/** Somebody who answers as they are told to. */
-function listener(): Promise<{ server: Server; port: number; says: { code: number } }> {
-  const says = { code: 410 };
-  const server = createServer((_, answer) => answer.writeHead(says.code).end());
-  return new Promise((resolve) => {
-    server.listen(0, '127.0.0.1', () => {
-      const at = server.address();
-      resolve({ server, says, port: typeof at === 'object' && at ? at.port : 0 });
-    });
-  });
-}
-
-test('what was given up is listed, said why, and sent again', async ({ page }) => {
-  const other = await listener();
-  const served = new Served();
-  try {
-    mkdirSync(join(served.home, '.petra'), { mode: 0o700 });
-    writeFileSync(
-      join(served.home, '.petra/notify.yaml'),
-      `apiVersion: petra/v1
-kind: Notify
-channels:
-  hook: {kind: webhook, url: "http://127.0.0.1:${other.port}/in", allow_private: true}
-rules:
-  - {on: [failed], to: [hook]}
-`,
-    );
-    await served.start();
-    await letIn(page, served);
-    await page.goto(`${served.said.url}/notifications`);
-    await expect(page.getByRole('heading', { name: 'Nobody was told anything yet' })).toBeVisible();
-    await isAccessible(page);
-    await served.run(FAILING);
-    const row = page.getByRole('row').filter({ hasText: 'Given up' });
-    await expect(row).toContainText('it answered 410');
-    await page.keyboard.press('j');
-    const pane = page.getByRole('complementary', { name: 'The notification' });
-    await expect(pane).toContainText('it answered 410');
-    await isAccessible(page);
-    other.says.code = 200;
-    await page.keyboard.press('r');
-    const dialog = page.getByRole('dialog', { name: 'Send it again' });
-    await expect(dialog.getByText(/petra notifications retry ntf/)).toBeVisible();
-    await dialog.getByRole('button', { name: 'Send it again' }).click();
-    await expect(page.getByRole('row').filter({ hasText: 'Sent' })).toHaveCount(1);
-    await expect(pane.getByRole('button', { name: /Send it again/ })).toHaveAttribute('title', 'it was sent');
-    await page.getByText('Needless', { exact: true }).click();
-    await expect(page.getByRole('heading', { name: 'Nothing matches' })).toBeVisible();
-    await page.getByRole('button', { name: 'Show all' }).click();
-    await expect(page.getByRole('row').filter({ hasText: 'Sent' })).toHaveCount(1);
-  } finally {
-    await served.close();
-    other.server.close();
-  }
 });
 
 const PAGES = [

@@ -267,3 +267,11 @@ workflow:
   - step: a
     tool: {kind: noop}
 `;
+
+export const TRIGGER = `apiVersion: petra/v1
+kind: Trigger
+metadata: {name: orders}
+playbook: typed
+webhook: {path: orders, verify: none}
+workload: {amount: "{{ event.body.amount }}", who: "ada"}
+`;

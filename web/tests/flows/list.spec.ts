@@ -1,37 +1,10 @@
 import { APPROVAL, FAILING } from './books';
-import { example, expect, isAccessible, letIn, Served, test } from './serving';
+import { expect, isAccessible, test } from './serving';
 
 test.describe('the list of executions', () => {
-  test('1 the first visit teaches, the tour starts, and what is applied can be started', async ({ page }) => {
-    const served = new Served();
-    try {
-      await served.start();
-      await letIn(page, served);
-      await expect(page.getByRole('heading', { name: 'Nothing has run here yet' })).toBeVisible();
-      await expect(page.getByText('petra run examples/hello.yaml')).toBeVisible();
-      await isAccessible(page);
-      await page.getByRole('button', { name: 'Start the tour' }).click();
-      await page.waitForURL('**/e/**');
-      await expect(page.locator('h1 + span')).toContainText('waiting · human');
-      await expect(page.locator('[data-step="approve"]')).toHaveAttribute('data-state', 'waiting');
-      await expect(page.locator('[data-step="enrich"]')).toHaveAttribute('data-state', 'partial');
-      await served.apply(example('hello'));
-      await page.getByRole('link', { name: 'Executions' }).click();
-      await expect(page.getByRole('row').filter({ has: page.getByRole('gridcell') })).toHaveCount(1);
-      await page.keyboard.press('s');
-      const dialog = page.getByRole('dialog', { name: 'Start an execution' });
-      await expect(dialog.getByLabel('Playbook')).toBeVisible();
-      await dialog.getByRole('button', { name: 'Start', exact: true }).click();
-      await page.waitForURL('**/e/**');
-      await expect(page.getByRole('heading', { name: /hello/ })).toBeVisible();
-      await expect(page.locator('h1 + span').getByText('done')).toBeVisible();
-    } finally {
-      await served.close();
-    }
-  });
-
   test('2 one is started from fields, and seen to complete', async ({ inside: page, served }) => {
     await served.apply(APPROVAL);
+    await page.goto(`${served.said.url}/executions`);
     await page.getByRole('button', { name: 'Start…' }).click();
     const dialog = page.getByRole('dialog', { name: 'Start an execution' });
     await dialog.getByLabel('Playbook').selectOption('signed');
@@ -55,6 +28,7 @@ test.describe('the list of executions', () => {
   test('3 a filter is in the address, and a view of it is kept', async ({ inside: page, served }) => {
     await served.run(FAILING, {}, { team: 'flow3' });
     await served.run(APPROVAL, {}, { team: 'flow3' });
+    await page.goto(`${served.said.url}/executions`);
     const bar = page.getByLabel('Filter executions');
     await bar.fill('label.team=flow3 status:failed');
     await bar.press('Enter');
@@ -119,7 +93,8 @@ test.describe('the list of executions', () => {
     await page.waitForURL(`**/e/${id}**`);
   });
 
-  test('the keys and the palette are there, in both themes', async ({ inside: page }) => {
+  test('the keys and the palette are there, in both themes', async ({ inside: page, served }) => {
+    await page.goto(`${served.said.url}/executions`);
     await expect(page.getByRole('heading', { name: 'Executions' })).toBeVisible();
     await page.keyboard.press('?');
     await expect(page.getByRole('dialog', { name: 'Keys' })).toContainText('Start an execution');

@@ -183,29 +183,9 @@ test.describe('running it', () => {
     await expect(card.getByText('paused', { exact: true })).toBeHidden();
   });
 
-  for (const scheme of ['light', 'dark'] as const) {
-    test(`25 every page keeps nobody out, ${scheme}`, async ({ inside: page, served }) => {
-      await page.emulateMedia({ colorScheme: scheme });
-      await served.apply(example('hello'));
-      const pages = [
-        'playbooks',
-        'p/hello',
-        'edit/hello',
-        'inbox',
-        'schedules',
-        'notifications',
-        'workers',
-        'system',
-      ];
-      for (const path of [...pages, 'system?tab=audit', 'system?tab=tokens', 'system?tab=users']) {
-        await page.goto(`${served.said.url}/${path}`);
-        await expect(page.getByRole('heading', { level: 1 })).toBeVisible();
-        await page.waitForLoadState('networkidle');
-        await isAccessible(page);
-      }
-      await page.goto(`${served.said.url}/system?tab=audit`);
-      await page.getByRole('button', { name: 'Verify the chain' }).click();
-      await expect(page.getByText(/the chain holds/)).toBeVisible();
-    });
-  }
+  test('the audit is verified', async ({ inside: page, served }) => {
+    await page.goto(`${served.said.url}/system?tab=audit`);
+    await page.getByRole('button', { name: 'Verify the chain' }).click();
+    await expect(page.getByText(/the chain holds/)).toBeVisible();
+  });
 });

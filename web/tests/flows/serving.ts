@@ -9,7 +9,7 @@ import { type Browser, test as base, expect, type Page } from '@playwright/test'
 import { AxeBuilder } from './axe';
 
 const ROOT = join(import.meta.dirname, '../../..');
-const PETRA = process.env.PETRA || join(ROOT, '.venv/bin/petra');
+export const PETRA = process.env.PETRA || join(ROOT, '.venv/bin/petra');
 
 interface Said {
   url: string;
@@ -104,7 +104,7 @@ export function example(name: string): string {
 }
 
 interface Fixtures {
-  /** A page that is let in, on the list. */
+  /** A page that is let in; where it goes first is said by the flow. */
   inside: Page;
 }
 interface WorkerFixtures {
@@ -155,7 +155,6 @@ export async function letIn(page: Page, served: Served): Promise<void> {
     await page
       .context()
       .addCookies([{ name: 'petra_session', value: known.value, domain: url.hostname, path: '/' }]);
-    await page.goto(`${served.said.url}/executions`);
     return;
   }
   await page.goto(served.said.login_url);

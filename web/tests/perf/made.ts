@@ -67,3 +67,53 @@ export async function pretend(page: Page, version: number): Promise<void> {
   });
   await page.route(/\/stream\?/, (route) => route.abort());
 }
+
+/** Let a page hear of so many records in a second, for so long, in messages as a server sends them; `pour` begins it. */
+export async function pouring(page: Page, first: number, rate: number, seconds: number): Promise<void> {
+  await page.addInitScript(
+    `(${columns.toString().replace('function columns', 'window.columns = function')})`,
+  );
+  await page.addInitScript(
+    ([begin, rate, seconds]) => {
+      const { columns } = window as unknown as { columns: typeof import('./made').columns };
+      const Real = window.EventSource;
+      class Poured extends EventTarget {
+        onerror = null;
+        constructor() {
+          super();
+          const kept = window as unknown as { pour: () => void; told: number };
+          kept.told = begin;
+          setTimeout(() => this.#tell('hello', { server: '' }, begin));
+          kept.pour = () => this.#pour(kept);
+        }
+        #tell(type: string, data: object, last: number) {
+          this.dispatchEvent(
+            new MessageEvent(type, { data: JSON.stringify(data), lastEventId: String(last) }),
+          );
+        }
+        #pour(kept: { told: number }) {
+          const start = performance.now();
+          const timer = setInterval(() => {
+            const gone = Math.min(seconds, (performance.now() - start) / 1000);
+            const last = begin + Math.floor(gone * rate);
+            if (last > kept.told) {
+              this.#tell('frames', columns(kept.told + 1, last, last), last);
+              this.#tell('head', { version: last, status: 'running', reason: '' }, last);
+            }
+            kept.told = last;
+            if (gone >= seconds) clearInterval(timer);
+          }, MESSAGE_MS);
+        }
+        close() {}
+      }
+      const MESSAGE_MS = 20;
+      window.EventSource = new Proxy(Real, {
+        construct: (_, [url]) =>
+          /\/executions\/.*\/stream/.test(String(url))
+            ? (new Poured() as unknown as EventSource)
+            : new Real(String(url)),
+      });
+    },
+    [first, rate, seconds] as const,
+  );
+}

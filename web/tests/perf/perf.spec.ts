@@ -3,7 +3,7 @@ import { appendFileSync } from 'node:fs';
 import type { Browser, Page } from '@playwright/test';
 import { APPROVAL, CALLED, MANY } from '../flows/books';
 import { expect, test } from '../flows/serving';
-import { pretend, wide } from './made';
+import { pouring, pretend, wide } from './made';
 
 const OUT = process.env.PETRA_MEASURED;
 
@@ -193,3 +193,90 @@ test('very many records', async ({ inside: page, served, context }) => {
   const { usedSize } = await session.send('Runtime.getHeapUsage');
   note('memory of a tab on 100,000 records', usedSize / 1e6, 'MB');
 });
+
+test('a live run', async ({ inside: page, served, context, browser }) => {
+  const [first, rate, seconds] = [1000, 1000, 20];
+  const id = await served.run(APPROVAL);
+  await pretend(page, first);
+  await pouring(page, first, rate, seconds);
+  const session = await context.newCDPSession(page);
+  const memory = async () => {
+    await session.send('HeapProfiler.collectGarbage');
+    return (await session.send('Runtime.getHeapUsage')).usedSize / 1e6;
+  };
+  await page.goto(`${served.said.url}/e/${id}?sel=step:count&level=all`);
+  await expect(page.locator('[data-index]').first()).toBeVisible();
+  const before = await memory();
+  await page.evaluate(() => {
+    const kept = window as unknown as { long: number[] };
+    kept.long = [];
+    new PerformanceObserver((list) => {
+      kept.long.push(...list.getEntries().map((one) => one.duration));
+    }).observe({ type: 'longtask' });
+  });
+  let asked = 0;
+  page.on('request', () => {
+    asked += 1;
+  });
+  const last = first + rate * seconds;
+  let seen: Frames | undefined;
+  const spent = await worked(browser, async () => {
+    seen = await frames(page, async () => {
+      await page.evaluate(() => (window as unknown as { pour: () => void }).pour());
+      await expect(page.getByTestId('record')).toHaveText(String(last), { timeout: 120_000 });
+    });
+  });
+  const long = await page.evaluate(() => (window as unknown as { long: number[] }).long);
+  note('1,000 records a second: fps', seen!.fps, 'fps');
+  note('1,000 records a second: p95', seen!.p95, 'ms');
+  note('1,000 records a second: longest frame', seen!.longest, 'ms');
+  note('1,000 records a second: tasks over 50 ms', long.length, 'in 20 s');
+  note('1,000 records a second: processor time', spent / seconds / 10, '%');
+  note('1,000 records a second: requests', asked / seconds, 'a second');
+  note(
+    '1,000 records a second: memory of a record',
+    (((await memory()) - before) * 1e6) / (rate * seconds),
+    'bytes',
+  );
+});
+
+for (const count of [300_000, 1_000_000]) {
+  const told = count.toLocaleString('en-US');
+  test(`${told} records`, async ({ inside: page, served, context, browser }) => {
+    const id = await served.run(APPROVAL);
+    await pretend(page, count);
+    let asked = 0;
+    page.on('request', (one) => {
+      asked += /\/frames\?/.test(one.url()) ? 1 : 0;
+    });
+    const url = `${served.said.url}/e/${id}?sel=step:count&level=all`;
+    let spent = 0;
+    const usable = await best(1, async () => {
+      let time = 0;
+      spent = await worked(browser, async () => {
+        time = await visited(page, url, '[data-index]');
+      });
+      return time;
+    });
+    note(`${told} records usable`, usable, 'ms');
+    note(`${told} records usable: processor time`, spent, 'ms');
+    note(`${told} records usable: requests for them`, asked, 'requests');
+    await expect(page.getByTestId('record')).toHaveText(String(count));
+    const session = await context.newCDPSession(page);
+    await session.send('HeapProfiler.collectGarbage');
+    const { usedSize } = await session.send('Runtime.getHeapUsage');
+    note(`memory of a tab on ${told} records`, usedSize / 1e6, 'MB');
+    const track = (await page.getByRole('slider', { name: 'Record' }).boundingBox())!;
+    await page.mouse.move(track.x + 5, track.y + 15);
+    await page.mouse.down();
+    let dragged: Frames | undefined;
+    const work = await worked(browser, async () => {
+      dragged = await frames(page, async () => {
+        for (let n = 0; n < 30; n++) await page.mouse.move(track.x + (track.width * n) / 30, track.y + 15);
+      });
+    });
+    await page.mouse.up();
+    note(`scrubber dragged over ${told} records: p95`, dragged!.p95, 'ms');
+    note(`scrubber dragged over ${told} records: processor time of a move`, work / 30, 'ms');
+  });
+}

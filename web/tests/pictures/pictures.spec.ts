@@ -2,7 +2,18 @@
 import { mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Page } from '@playwright/test';
-import { APPROVAL, ASKING, CALLED, CALLING, FAILING, GATED, LOOP, SCHEDULE } from '../flows/books';
+import {
+  APPROVAL,
+  ASKING,
+  CALLED,
+  CALLING,
+  FAILING,
+  GATED,
+  LOOP,
+  SCHEDULE,
+  TRIGGER,
+  TYPED,
+} from '../flows/books';
 import { example, expect, letIn, Served, test } from '../flows/serving';
 
 const OUT = process.env.PETRA_PICTURES || join(import.meta.dirname, '../../.cache/pictures');
@@ -50,13 +61,15 @@ test('pictures of every page', async ({ page }) => {
     await served.start();
     await letIn(page, served);
     const url = served.said.url;
-    await photographed(page, url, { name: 'first-visit', path: '/playbooks', ready: 'h2' });
-    for (const text of [FREIGHT, example('hello'), APPROVAL, CALLED, CALLING, FAILING, GATED, ASKING])
+    for (const name of ['executions', 'playbooks', 'inbox', 'triggers', 'notifications'])
+      await photographed(page, url, { name: `first-${name}`, path: `/${name}`, ready: 'h2' });
+    for (const text of [FREIGHT, example('hello'), APPROVAL, CALLED, CALLING, FAILING, GATED, ASKING, TYPED])
       await served.apply(text);
     for (const text of [FAILING, GATED, APPROVAL, ASKING, LOOP]) await served.run(text, {}, { team: 'ops' });
     await served.run(example('hello'));
     await served.run(example('fan_out'));
     await served.call('PUT', '/schedules/nightly', { text: SCHEDULE });
+    await served.call('PUT', '/triggers/orders', { text: TRIGGER });
     const calling = await served.run(CALLING);
     const freight = await served.run(FREIGHT);
     const signed = await served.run(APPROVAL);
@@ -86,9 +99,12 @@ test('pictures of every page', async ({ page }) => {
       { name: 'playbooks', path: '/playbooks', ready: '[role=row]' },
       { name: 'playbook', path: '/p/freight', ready: '[data-step]' },
       { name: 'editor', path: '/edit/freight', ready: '.cm-content' },
+      { name: 'tests', path: '/edit/freight?panel=tests', ready: 'h2' },
+      { name: 'simulate', path: '/edit/freight?panel=simulate', ready: '[data-step]' },
       { name: 'inbox', path: `/inbox?box=open&item=${item?.execution}/${item?.id}`, ready: 'h2' },
       { name: 'schedules', path: '/schedules', ready: 'h1' },
       { name: 'schedule-editor', path: '/schedules?edit=nightly', ready: '[aria-label="The next times"]' },
+      { name: 'triggers', path: '/triggers', ready: 'article' },
       { name: 'workers', path: '/workers', ready: 'h1' },
       { name: 'system', path: '/system', ready: 'h1' },
       { name: 'audit', path: '/system?tab=audit', ready: '[role=row]' },

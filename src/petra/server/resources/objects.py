@@ -8,7 +8,6 @@ Rule 2: nothing is held in memory: what comes goes to a file, and what goes is r
 from __future__ import annotations
 
 import tempfile
-from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +24,7 @@ from petra.objects.base import sum_in
 from petra.server.needs import Where, needs
 from petra.server.problems import ProblemError
 from petra.server.service import AnyHttpRequest, Service, TheService, Who
+from petra.server.stored_objects import object_stream
 
 _WORKERS = needs(May.WORK, where=Where.SOMEWHERE)
 _CODES = {
@@ -67,7 +67,7 @@ async def store(
             file.flush()
             await objects.keep(key, Path(file.name))
     except ObjectError as error:
-        raise _told(error) from None
+        raise _problem(error) from None
     except OSError as error:
         raise ProblemError("no-room", f"{key} cannot be stored: {error.strerror}") from None
 
@@ -77,24 +77,11 @@ async def read(
     who: Who, service: TheService, execution: FromPath[str], name: FromPath[str]
 ) -> Stream:
     """Read what an execution may read that you have a run of."""
-    key = f"{execution}/{name}"
     await _must_read(who, service, execution)
-    objects = _objects(service)
     try:
-        reference = Reference(store=objects.name, key=key, checksum=sum_in(key), size=0)
-        blocks = objects.blocks(reference)
-        first = await anext(
-            blocks, b""
-        )  # one that is not there is a problem, and not half an answer
+        return await object_stream(_objects(service), f"{execution}/{name}")
     except ObjectError as error:
-        raise _told(error) from None
-
-    async def content() -> AsyncIterator[bytes]:
-        yield first
-        async for block in blocks:
-            yield block
-
-    return Stream(content(), media_type="application/octet-stream")
+        raise _problem(error) from None
 
 
 @post("/joined", tags=["workers"], status_code=201, opt=_WORKERS)
@@ -106,7 +93,7 @@ async def join(who: Who, service: TheService, data: JSONBody[Pieces]) -> Respons
     try:
         joined = await _objects(service).join(data.execution, data.pieces)
     except ObjectError as error:
-        raise _told(error) from None
+        raise _problem(error) from None
     return Response(joined.as_data(), status_code=201)
 
 
@@ -136,7 +123,7 @@ async def _must_read(who: Principal, service: Service, owner: str) -> None:
     )
 
 
-def _told(error: ObjectError) -> ProblemError:
+def _problem(error: ObjectError) -> ProblemError:
     return ProblemError(_CODES.get(error.kind, "unavailable"), str(error))
 
 

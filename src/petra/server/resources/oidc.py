@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from http.cookies import CookieError, SimpleCookie
 from typing import Final
 
 from litestar import Router, get
@@ -10,10 +9,11 @@ from litestar.datastructures import Cookie
 from litestar.response import Redirect
 
 from petra.accounts.oidc import STATE_S, Oidc
+from petra.server.identity import cookie_in
 from petra.server.needs import OPEN
 from petra.server.parameters import presented_by
 from petra.server.problems import ProblemError
-from petra.server.resources.system import address_of, session_cookie
+from petra.server.resources.system import address_of, hidden_cookie, session_cookie
 from petra.server.service import AnyHttpRequest, Service, TheService
 
 COOKIE: Final = "petra_log_in"
@@ -40,7 +40,8 @@ async def finish(service: TheService, request: AnyHttpRequest) -> Redirect:
     if error or not (state and code):
         words = f"the provider says '{error[:100]}'" if error else "'state' or 'code' is missing"
         raise ProblemError("no-credentials", f"{words}; begin the log-in again")
-    user = await oidc.finish(state, code, _carried(request), _callback(service, request))
+    carried = cookie_in(request.headers.get("cookie", ""), COOKIE)
+    user = await oidc.finish(state, code, carried, _callback(service, request))
     request.state.tried = user.name
     secret = await service.identity.vouched_for(user, presented_by(request), address_of(request))
     cookies = [session_cookie(service, request, secret), _cookie(service, request, "", 0)]
@@ -60,18 +61,7 @@ def _callback(service: Service, request: AnyHttpRequest) -> str:
 
 
 def _cookie(service: Service, request: AnyHttpRequest, value: str, seconds: int) -> Cookie:
-    return Cookie(
-        key=COOKIE, value=value, path=f"{service.prefix}{PATH}", httponly=True, samesite="lax", max_age=seconds,
-        secure=request.scope["scheme"] == "https",
-    )  # fmt: skip
-
-
-def _carried(request: AnyHttpRequest) -> str:
-    try:
-        morsel = SimpleCookie(request.headers.get("cookie", "")).get(COOKIE)
-    except CookieError:
-        return ""
-    return morsel.value if morsel is not None else ""
+    return hidden_cookie(request, COOKIE, value, path=f"{service.prefix}{PATH}", seconds=seconds)
 
 
 def routes(prefix: str) -> Router:

@@ -7,7 +7,6 @@ Rule 2: the same id of the same caller again is the same request: it happens onc
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
 from typing import Any
 
 import msgspec
@@ -34,8 +33,6 @@ from petra.desk.requests import AnyRequest
 from petra.engine.authority import may_read
 from petra.errors import ObjectError
 from petra.kernel import commands as c
-from petra.objects.base import sum_in
-from petra.references import Reference
 from petra.server.answers.overview import CommandReply
 from petra.server.needs import Where, needs
 from petra.server.openapi import answers, takes
@@ -43,6 +40,7 @@ from petra.server.parameters import WAIT_MAX_S
 from petra.server.problems import ProblemError
 from petra.server.resources.executions import command_id
 from petra.server.service import AnyHttpRequest, Here, TheService, Who
+from petra.server.stored_objects import object_stream
 
 _ACTS = (May.SEE, May.START, May.STEER, May.APPLY, May.DECIDE, May.ADMINISTER)
 
@@ -115,19 +113,9 @@ async def value(
     if objects is None or not await may_read(service.engine.store, entry.state, owner):
         raise ProblemError("not-found", f"it has no value '{key[:200]}'")
     try:
-        blocks = objects.blocks(
-            Reference(store=objects.name, key=key, checksum=sum_in(key), size=0)
-        )
-        first = await anext(blocks, b"")
+        return await object_stream(objects, key)
     except ObjectError as error:
         raise ProblemError("not-found", str(error)) from None
-
-    async def content() -> AsyncIterator[bytes]:
-        yield first
-        async for block in blocks:
-            yield block
-
-    return Stream(content(), media_type="application/octet-stream")
 
 
 def router(base: str) -> Router:

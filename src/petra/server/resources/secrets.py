@@ -15,7 +15,7 @@ from petra.server.needs import Where, needs
 from petra.server.openapi import ALSO
 from petra.server.problems import ProblemError
 from petra.server.service import Here, Service, TheService
-from petra.server.shapes import Page, Shape
+from petra.server.shapes import Page, Shape, shape_of
 
 _ADMIN = needs(May.ADMINISTER)
 _CHIEF = needs(May.ADMINISTER, where=Where.EVERYWHERE)
@@ -54,7 +54,7 @@ class SecretItem(Shape, frozen=True):
 
 
 def _item(secret: StoredSecret) -> SecretItem:
-    return SecretItem(**msgspec.to_builtins(secret))
+    return shape_of(SecretItem, secret)
 
 
 @get("/secrets", opt=_ADMIN)

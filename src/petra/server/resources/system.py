@@ -23,6 +23,7 @@ from petra.server.parameters import LIMIT_MAX, WAIT_MAX_S, presented_by
 from petra.server.problems import ProblemError
 from petra.server.resources.pages import ui_page
 from petra.server.service import API, AnyHttpRequest, Here, TheService, Who
+from petra.server.shapes import shape_of
 from petra.store.errors import StoreError
 
 
@@ -86,9 +87,16 @@ def address_of(request: AnyHttpRequest) -> str:
 def session_cookie(
     service: TheService, request: AnyHttpRequest, value: str, seconds: int = int(SESSION_S)
 ) -> Cookie:
-    """Return the cookie of a session, which scripts cannot read."""
+    """Return the cookie of a session."""
+    return hidden_cookie(request, COOKIE, value, path=service.prefix or "/", seconds=seconds)
+
+
+def hidden_cookie(
+    request: AnyHttpRequest, name: str, value: str, *, path: str, seconds: int
+) -> Cookie:
+    """Return a cookie that scripts cannot read."""
     return Cookie(
-        key=COOKIE, value=value, path=service.prefix or "/", httponly=True, samesite="lax", max_age=seconds,
+        key=name, value=value, path=path, httponly=True, samesite="lax", max_age=seconds,
         secure=request.scope["scheme"] == "https",
     )  # fmt: skip
 
@@ -126,10 +134,10 @@ async def meta(service: TheService, request: AnyHttpRequest) -> dict[str, Any]:
     }
 
 
-@get("/stats", tags=["server"], opt=needs(May.SEE, where=Where.EVERYWHERE) | answers(StoreStats))
-async def stats(service: TheService) -> dict[str, Any]:
+@get("/stats", tags=["server"], opt=needs(May.SEE, where=Where.EVERYWHERE))
+async def stats(service: TheService) -> StoreStats:
     """Count what is in the store, of all namespaces."""
-    return dict(msgspec.to_builtins(await service.engine.store.stats()))
+    return shape_of(StoreStats, await service.engine.store.stats())
 
 
 @post("/session", tags=["server"], security=[], status_code=201, opt=OPEN | answers(SessionBegun))

@@ -18,7 +18,7 @@ from petra.server.needs import OPEN, Where, needs
 from petra.server.openapi import answers
 from petra.server.parameters import presented_by
 from petra.server.service import AnyHttpRequest, Here, TheService
-from petra.server.shapes import Page
+from petra.server.shapes import Page, shape_of
 
 _metrics = Metrics()
 RESOURCES_MAX = 500
@@ -108,16 +108,16 @@ def _resources(execution: str, entry: Entry) -> Iterator[dict[str, Any]]:
 @get(
     "/shards",
     tags=["server"],
-    opt=needs(May.SEE, where=Where.EVERYWHERE) | answers(Page[ShardItem]),
+    opt=needs(May.SEE, where=Where.EVERYWHERE),
 )
-async def shards(service: TheService) -> dict[str, Any]:
+async def shards(service: TheService) -> Page[ShardItem]:
     """List the shards and who has each; one that nobody ever had is not there."""
     rows = await service.engine.store.shards()
     items = [
-        {"shard": shard, "holder": row.holder or None, "epoch": row.epoch, "held": row.held}
+        shape_of(ShardItem, row, shard=shard, holder=row.holder or None)
         for shard, row in sorted(rows.items())
     ]
-    return {"items": items, "next": None}
+    return Page(items=items, next=None)
 
 
 def routes(prefix: str, base: str) -> list[Router]:

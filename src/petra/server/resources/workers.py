@@ -14,26 +14,24 @@ from petra.errors import PetraError
 from petra.server.answers.overview import WorkerItem
 from petra.server.identity import AGAIN_S, Presented
 from petra.server.needs import needs
-from petra.server.openapi import answers
 from petra.server.problems import MEDIA_TYPE, problem
 from petra.server.service import Here, TheService
-from petra.server.shapes import Page
+from petra.server.shapes import Page, shape_of
 from petra.server.worker_socket import WorkerSocket, talk
 from petra.worker.remote import SUBPROTOCOL
 
 AnySocket = WebSocket[Any, Any, Any]
 
 
-@get("/workers", tags=["workers"], opt=needs(May.SEE) | answers(Page[WorkerItem]))
-async def workers(service: TheService, here: Here) -> dict[str, Any]:
+@get("/workers", tags=["workers"], opt=needs(May.SEE))
+async def workers(service: TheService, here: Here) -> Page[WorkerItem]:
     """List the workers that are connected and may do runs of the namespace, with what each does."""
-    there = service.engine.roster.seen()
-    shown = [
-        msgspec.structs.replace(one, namespaces=one.namespaces and [here.namespace])
-        for one in there
-        if one.namespaces is None or here.namespace in one.namespaces
+    items = [
+        shape_of(WorkerItem, worker, namespaces=worker.namespaces and [here.namespace])
+        for worker in service.engine.roster.seen()
+        if worker.namespaces is None or here.namespace in worker.namespaces
     ]
-    return {"items": msgspec.to_builtins(shown), "next": None}
+    return Page(items=items, next=None)
 
 
 @websocket("/worker")

@@ -15,7 +15,7 @@ import type { Graph } from '../../api/shapes';
 import { Button, Copyable, ErrorBox, recalled, remember, Skeleton, Tabs, toast, useKeys } from '../../kit';
 import { type Base, ConflictPane } from './ConflictPane';
 import { caseOfWay, percentage, withCase } from './cases';
-import { hindered, mended } from './diagnostics';
+import { hindered, mended, stepAt } from './diagnostics';
 import css from './editor.module.css';
 import { Problems } from './Problems';
 import { ProofPane, verdict } from './ProofPane';
@@ -195,6 +195,7 @@ function Editor({ path, base: first }: { path: string; base: Base }) {
       <Problems found={problems} onLine={setLine} onFix={(fix) => setText(mended(text, fix))} />
       <div className={css.line}>
         <Copyable text={asCli(APPLY.cli(view, {}))} label="the command" />
+        <span className="muted">In a text, Tab indents; Esc and then Tab leaves it.</span>
       </div>
     </>
   );
@@ -288,14 +289,4 @@ function Side({ path, search, go, base, text, checked, tests, here, onLine }: Si
       </Tabs>
     </div>
   );
-}
-
-/** The step that a line belongs to: the last that begins before it. */
-export function stepAt(steps: readonly { id: string; line?: number }[], line: number): string | null {
-  let best: { id: string; line: number } | null = null;
-  for (const step of steps) {
-    if (step.line === undefined || step.line > line) continue;
-    if (!best || step.line > best.line) best = { id: step.id, line: step.line };
-  }
-  return best?.id ?? null;
 }

@@ -63,3 +63,13 @@ export function hindered(problems: readonly Finding[], changed: boolean): string
   if (errors) return `${errors} ${errors === 1 ? 'error' : 'errors'}`;
   return changed ? null : 'nothing has changed';
 }
+
+/** The step that a line belongs to: the last that begins before it. */
+export function stepAt(steps: readonly { id: string; line?: number }[], line: number): string | null {
+  let best: { id: string; line: number } | null = null;
+  for (const step of steps) {
+    if (step.line === undefined || step.line > line) continue;
+    if (!best || step.line > best.line) best = { id: step.id, line: step.line };
+  }
+  return best?.id ?? null;
+}

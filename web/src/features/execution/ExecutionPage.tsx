@@ -22,7 +22,9 @@ import {
   ValuesFrom,
 } from '../../kit';
 import { type Command, useCommands } from '../../kit/commands';
-import { firstSel, nextOfSel, readSel, type Sel, stepOfSel, writeSel } from '../../story/select';
+import { usePaced } from '../../kit/usePaced';
+import { readSel, type Sel, writeSel } from '../../story/sel';
+import { firstSel, nextOfSel, stepOfSel } from '../../story/select';
 import { StoryStore } from '../../story/store';
 import { useChild, useOpenChild } from './child';
 import css from './execution.module.css';
@@ -31,7 +33,7 @@ import { Panes } from './Panes';
 import { Scrubber } from './scrubber/Scrubber';
 import { type ExecutionSearch, PANES } from './search';
 import { useExplanation } from './side/ExplainTab';
-import { useStory } from './useStory';
+import { ASK_MS, useStory } from './useStory';
 import type { View } from './view';
 
 const route = getRouteApi('/inside/e/$id');
@@ -77,7 +79,8 @@ function Shown({ id, head, story, edition }: ShownProps) {
   });
   const live = search.at === undefined;
   const seq = live ? story.version : Math.min(search.at ?? 1, story.version);
-  const explanation = useExplanation({ id, live, seq }, story.version);
+  const latest = usePaced(story.version, ASK_MS);
+  const explanation = useExplanation({ id, live, seq }, latest);
   const waiting = useMemo(
     () => new Map((explanation.data?.waiting ?? []).map((one) => [one.step, one])),
     [explanation.data],
@@ -149,6 +152,7 @@ function Shown({ id, head, story, edition }: ShownProps) {
     graph: graph.data,
     seq,
     live,
+    latest,
     sel,
     step,
     waiting,

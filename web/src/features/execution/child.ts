@@ -6,10 +6,11 @@ import { keys } from '../../api/keys';
 import { problemOf } from '../../api/problems';
 import type { Execution, Graph, Page, RunRow, WaitingTold } from '../../api/shapes';
 import { toast } from '../../kit';
+import { usePaced } from '../../kit/usePaced';
 import type { StoryStore } from '../../story/store';
 import { type ExecutionSearch, readChild } from './search';
 import { useExplanation } from './side/ExplainTab';
-import { useStory } from './useStory';
+import { ASK_MS, useStory } from './useStory';
 
 export interface Child {
   id: string;
@@ -43,10 +44,8 @@ export function useChild(
     enabled: head !== undefined,
   }).data;
   const own = live ? told.story.version : told.story.seqAt(story.timeOf(seq));
-  const explained = useExplanation(
-    { id: id ?? '', live, seq: id && told.ready ? own : 0 },
-    told.story.version,
-  ).data;
+  const latest = usePaced(told.story.version, ASK_MS);
+  const explained = useExplanation({ id: id ?? '', live, seq: id && told.ready ? own : 0 }, latest).data;
   const waiting = useMemo(
     () => (explained ? new Map(explained.waiting.map((one) => [one.step, one])) : NONE),
     [explained],

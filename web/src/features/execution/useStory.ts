@@ -5,17 +5,21 @@ import { execution, frames, lineage } from '../../api/calls';
 import { API } from '../../api/client';
 import { connection } from '../../api/connection';
 import { keys } from '../../api/keys';
+import { Paced } from '../../api/paced';
 import type { Execution, Frames } from '../../api/shapes';
 import { type Message, Stream, whileVisible } from '../../api/stream';
 import { OVER } from '../../kit';
 import { StoryStore } from '../../story/store';
 
-/** Fetch whatever is missing up to the present; parts come in order. */
+/** Fetch whatever is missing up to the present; parts come in order, each is asked for while the one before is read. */
 export async function caughtUp(story: StoryStore, fetch: (after: number) => Promise<Frames>): Promise<void> {
+  let part = await fetch(story.version);
   for (;;) {
-    const part = await fetch(story.version);
+    const last = part.first - 1 + part.dt.length;
+    const more = last < part.version && part.dt.length > 0 ? fetch(last) : null;
     story.append(part);
-    if (story.version >= part.version || part.dt.length === 0) return;
+    if (!more) return;
+    part = await more;
   }
 }
 
@@ -47,6 +51,9 @@ interface HeadTold {
 }
 
 const noPast = () => undefined;
+/** However many records come in a second, they are shown, and the head is asked for, so often at most. */
+const SHOW_MS = 100;
+export const ASK_MS = 1000;
 const TYPES = ['hello', 'frames', 'head', 'live', 'log', 'lagged', 'reset', 'execution.gone', 'bye'];
 
 /** Follow an execution; of none, nothing is fetched. */
@@ -76,15 +83,23 @@ export function useStory(id: string | null) {
     const isHere = () => current.current === id && !over;
 
     const fill = () => caughtUp(fresh, (after) => frames(id, after));
-    const refetch = () => void client.invalidateQueries({ queryKey: keys.execution(id) });
+    const asking = new Paced(ASK_MS, () => void client.invalidateQueries({ queryKey: keys.execution(id) }));
+    const refetch = () => asking.push(null);
+    const told = (change: HeadTold) =>
+      client.setQueryData<Execution>(keys.execution(id), (was) => (was ? { ...was, ...change } : was));
+    const showing = new Paced<{ frames: Frames } | { head: HeadTold }>(SHOW_MS, (all) => {
+      const parts = all.flatMap((one) => ('frames' in one ? [one.frames] : []));
+      if (parts.length && !fresh.append(...parts)) void fill().catch(setError);
+      const head = all.flatMap((one) => ('head' in one ? [one.head] : [])).at(-1);
+      if (head) told(head);
+    });
 
     const take = (message: Message) => {
       if (!isHere()) return;
       if (message.type === 'frames') {
-        if (!fresh.append(message.data as Frames)) void fill().catch(setError);
+        showing.push({ frames: message.data as Frames });
       } else if (message.type === 'head') {
-        const told = message.data as HeadTold;
-        client.setQueryData<Execution>(keys.execution(id), (was) => (was ? { ...was, ...told } : was));
+        showing.push({ head: message.data as HeadTold });
         refetch();
       } else if (message.type === 'reset' || message.type === 'lagged') {
         void fill().catch(setError);
@@ -127,6 +142,8 @@ export function useStory(id: string | null) {
     void begin();
     return () => {
       over = true;
+      showing.end();
+      asking.end();
       end?.();
     };
   }, [id, client]);

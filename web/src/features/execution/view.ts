@@ -1,7 +1,7 @@
 /** What every pane of the execution page is given: one story, one selection, one time. */
 import type { ActView } from '../../acts/registry';
 import type { Execution, Graph, WaitingTold } from '../../api/shapes';
-import type { Sel } from '../../story/select';
+import type { Sel } from '../../story/sel';
 import type { StoryStore } from '../../story/store';
 import type { Child } from './child';
 import type { ExecutionSearch } from './search';
@@ -16,6 +16,8 @@ export interface View {
   /** The record that is shown, and whether it is the present. */
   seq: number;
   live: boolean;
+  /** The last record as far as the server is asked about it: however fast records come, it goes on once a second. */
+  latest: number;
   sel: Sel | null;
   /** The step that the selection is about. */
   step: string | null;

@@ -151,7 +151,7 @@ WHERE {where} ORDER BY started {order}, id {order} LIMIT :limit
 -- name: count_executions_found
 SELECT {key} AS counted, {status} AS state, count(*)
 FROM ({candidates}) c CROSS JOIN executions e ON e.stream = c.stream
-WHERE {where} GROUP BY 1, 2 ORDER BY 1, 2
+WHERE {where} GROUP BY {groups} ORDER BY {groups}
 
 -- name: candidates
 SELECT rowid AS stream FROM search_index WHERE search_index MATCH :phrase
@@ -190,11 +190,11 @@ UPDATE searched SET upto = ?
 DELETE FROM search_again WHERE stream = ?
 
 -- name: count_executions
-SELECT {key} AS counted, {status} AS state, count(*) FROM executions WHERE {where} GROUP BY 1, 2 ORDER BY 1, 2
+SELECT {key} AS counted, {status} AS state, count(*) FROM executions WHERE {where} GROUP BY {groups} ORDER BY {groups}
 
 -- name: count_executions_labelled
 SELECT {key} AS counted, {status} AS state, count(*) FROM labels l CROSS JOIN executions e ON e.stream = l.stream
-WHERE {space} AND l.key = :key AND l.value = :value AND {where} GROUP BY 1, 2 ORDER BY 1, 2
+WHERE {space} AND l.key = :key AND l.value = :value AND {where} GROUP BY {groups} ORDER BY {groups}
 
 -- name: executions_space
 l.space = :namespace

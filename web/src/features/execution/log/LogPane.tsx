@@ -15,7 +15,7 @@ import {
   usePages,
   VirtualTable,
 } from '../../../kit';
-import { writeSel } from '../../../story/select';
+import { writeSel } from '../../../story/sel';
 import { lastAtMost } from '../../../story/store';
 import { tokenOfRecord } from '../looks';
 import type { View } from '../view';
@@ -149,7 +149,7 @@ function numberOf(rows: readonly number[], seq: number): number {
 /** The records whose words fit, as the server finds them. */
 function useFound(view: View, text: string, level: 'important' | 'all') {
   const { found, rows, more } = usePages({
-    key: keys.events(view.id, { text, level, version: text ? view.story.version : 0 }),
+    key: keys.events(view.id, { text, level, version: text ? view.latest : 0 }),
     fetch: (cursor) => events(view.id, { text, level, after: Number(cursor ?? 0), limit: FOUND_PAGE }),
     most: FOUND_MAX,
     enabled: text !== '',
@@ -162,12 +162,13 @@ function useFound(view: View, text: string, level: 'important' | 'all') {
 /** What a record says: fetched with those around it when it comes into view. */
 function RecordText({ view, seq }: { view: View; seq: number }) {
   const chunk = chunkOf(seq);
-  const last = Math.min(view.story.version, (chunk + 1) * CHUNK);
+  const last = Math.min(view.latest, (chunk + 1) * CHUNK);
   const found = useQuery({
     queryKey: keys.events(view.id, { chunk, last }),
     queryFn: () => events(view.id, { after: chunk * CHUNK, before: last + 1, limit: CHUNK }),
     staleTime: Number.POSITIVE_INFINITY,
     placeholderData: (was) => was,
+    enabled: last > chunk * CHUNK,
   });
   const item = found.data?.items.find((one) => one.seq === seq);
   const said = item?.text.replace(item.type, '').replace(/^[\s;,]+/, '');

@@ -53,7 +53,7 @@ export function CtxTab({ view }: { view: View }) {
 
 function History({ view, name }: { view: View; name: string }) {
   const found = useQuery({
-    queryKey: keys.history(view.id, name, view.story.version),
+    queryKey: keys.history(view.id, name, view.latest),
     queryFn: () => history(view.id, name),
   });
   if (found.isPending) return <Skeleton lines={2} />;

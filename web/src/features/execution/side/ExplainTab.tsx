@@ -13,7 +13,7 @@ import { useSettled } from './useSettled';
 const LINE_MS = 3000;
 
 export function useExplanation(view: Pick<View, 'id' | 'live' | 'seq'>, version: number) {
-  const seq = useSettled(view.seq);
+  const seq = useSettled(view.live ? version : view.seq);
   return useQuery({
     queryKey: keys.explain(view.id, view.live ? version : -seq),
     queryFn: async () => (view.live ? (await explain(view.id)).explanation : await explainAt(view.id, seq)),
@@ -26,7 +26,7 @@ export function useExplanation(view: Pick<View, 'id' | 'live' | 'seq'>, version:
 
 /** Why it waits, what the rule says with its values, and what would end it. */
 export function ExplainTab({ view }: { view: View }) {
-  const found = useExplanation(view, view.story.version);
+  const found = useExplanation(view, view.latest);
   if (found.isPending) return <Skeleton lines={5} />;
   if (found.isError) return <ErrorBox error={found.error} retry={() => void found.refetch()} />;
   const told = found.data;

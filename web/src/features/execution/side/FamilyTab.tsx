@@ -19,7 +19,7 @@ export function useLineage(id: string, version: number, enabled = true) {
 
 /** Whose past it has, who has its past, who started it and whom it started. */
 export function FamilyTab({ view }: { view: View }) {
-  const found = useLineage(view.id, view.story.version);
+  const found = useLineage(view.id, view.latest);
   if (found.isPending) return <Skeleton lines={6} />;
   if (found.isError) return <ErrorBox error={found.error} retry={() => void found.refetch()} />;
   const { origin, origins, forks, parents, children } = found.data;

@@ -6,7 +6,7 @@ import type { View } from '../view';
 
 /** One iteration of a loop. */
 export function IterationBox({ view, run, n }: { view: View; run: number; n: number }) {
-  const version = view.story.barOf(run)?.last || view.story.version;
+  const version = view.story.barOf(run)?.last || view.latest;
   const found = useQuery({
     queryKey: keys.iterations(view.id, run, { n, version }),
     queryFn: () => iterations(view.id, run, n, 1),

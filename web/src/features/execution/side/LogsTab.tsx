@@ -8,7 +8,7 @@ import css from './side.module.css';
 /** What the tasks printed. */
 export function LogsTab({ view }: { view: View }) {
   const found = useQuery({
-    queryKey: keys.logs(view.id, view.story.version),
+    queryKey: keys.logs(view.id, view.latest),
     queryFn: () => logs(view.id),
     placeholderData: (was) => was,
   });

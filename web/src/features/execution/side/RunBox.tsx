@@ -11,7 +11,7 @@ import css from './side.module.css';
 export function RunBox({ view, run }: { view: View; run: number }) {
   const bar = view.story.barOf(run);
   const found = useQuery({
-    queryKey: keys.run(view.id, run, bar?.last || view.story.version),
+    queryKey: keys.run(view.id, run, bar?.last || view.latest),
     queryFn: () => fetchRun(view.id, run),
     placeholderData: (was) => was,
   });

@@ -6,7 +6,7 @@ import { useSettled } from './useSettled';
 
 /** The execution as it was at the record that is shown, asked when the hand rests. A past never changes. */
 export function useMoment(view: View) {
-  const seq = useSettled(view.seq);
+  const seq = useSettled(view.live ? view.latest : view.seq);
   return useQuery({
     queryKey: keys.at(view.id, seq),
     queryFn: () => at(view.id, seq),
