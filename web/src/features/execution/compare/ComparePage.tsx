@@ -152,8 +152,8 @@ function Verdict({ told, onFirst }: { told: Diff; onFirst: () => void }) {
       <span>{senseOf(told.equivalence)}</span>
       {told.same_playbook ? null : <span>· the playbooks are not the same</span>}
       {first ? (
-        <Button onClick={onFirst} title="To the first difference (d)">
-          {`First difference: record ${number(first.record)} of what they lived through`}
+        <Button onClick={onFirst} title="To the first difference of what they lived through (d)">
+          {`First difference: record ${number(first.record)}`}
         </Button>
       ) : null}
       {first ? (
