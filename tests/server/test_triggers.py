@@ -350,6 +350,7 @@ def _petra(served: Served, *words: str, code: int = 0) -> Any:
     return json.loads(done.stdout)
 
 
+@pytest.mark.slow
 def test_the_verbs_do_at_a_server_what_they_do_in_a_folder(server: Served, tmp_path: Path) -> None:
     file = tmp_path / "verbs.yaml"
     file.write_text(_text("verbs", "verify: none"))
@@ -363,6 +364,7 @@ def test_the_verbs_do_at_a_server_what_they_do_in_a_folder(server: Served, tmp_p
     assert _petra(server, "trigger", "rm", "verbs") == {"removed": "verbs"}
 
 
+@pytest.mark.slow
 def test_an_event_starts_one_execution_when_the_server_is_killed_again_and_again(
     tmp_path: Path,
 ) -> None:
