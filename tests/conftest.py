@@ -15,11 +15,13 @@ import pytest
 from _pytest.assertion.rewrite import AssertionRewritingHook
 from _pytest.faulthandler import fault_handler_stderr_fd_key
 from hypothesis import settings
-from support import in_memory
+from support import forks, in_memory
 from support.aws import aws, aws_address
 from support.patience import LIMIT_S, LastResort, limited
 from support.postgres import cluster, empty_database, new_database
 from thoroughness import few
+
+from petra import early_stem
 
 # one PostgreSQL and one AWS for all tests of a process
 __all__ = ["aws", "aws_address", "cluster", "empty_database", "new_database"]
@@ -27,6 +29,7 @@ __all__ = ["aws", "aws_address", "cluster", "empty_database", "new_database"]
 ROOT = Path(__file__).parents[1]
 
 in_memory.settle()
+early_stem.started = forks.stem_started  # Python is started anew for it a thousand times otherwise
 
 # Time is measured by the benchmarks: a busy machine fails no test.
 settings.register_profile("untimed", deadline=None, max_examples=few(settings().max_examples))
@@ -101,6 +104,12 @@ def pytest_runtest_call() -> Generator[None]:
 def pytest_runtest_teardown() -> Generator[None]:
     with limited(LIMIT_S):
         yield
+
+
+@pytest.fixture
+def stems_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Start Python for each stem of workers, for tests of how it begins."""
+    monkeypatch.setattr(early_stem, "started", forks.stem_started_anew)
 
 
 @pytest.fixture(scope="session")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
 import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -14,6 +13,7 @@ from typing import Any
 import httpx2
 from mcp import Client, StdioServerParameters
 from mcp.client.streamable_http import streamable_http_client
+from support import forks
 
 PETRA = str(Path(sys.executable).parent / "petra")
 HEAD = "apiVersion: petra/v1\nkind: Playbook\n"
@@ -84,9 +84,8 @@ class Agent:
 
 @asynccontextmanager
 async def over_a_pipe(home: Path, *more: str, **env: str) -> AsyncIterator[Agent]:
-    how = StdioServerParameters(
-        command=PETRA, args=["mcp", "--home", str(home), *more], env={**os.environ, **env}
-    )
+    command, *args = forks.MCP.command("mcp", "--home", str(home), *more)
+    how = StdioServerParameters(command=command, args=args, env={**os.environ, **env})
     async with Client(how) as client:
         yield Agent(client)
 
@@ -105,6 +104,9 @@ def apply(home: Path, folder: Path, *names: str) -> None:
     for name in names:
         file = folder / f"{name}.yaml"
         file.write_text(BOOKS[name])
-        subprocess.run(
-            [PETRA, "apply", str(file), "--home", str(home)], check=True, capture_output=True
-        )
+        applied(file, home)
+
+
+def applied(file: Path, home: Path) -> None:
+    """Apply one playbook."""
+    forks.PETRA.run(Path.cwd(), "apply", str(file), "--home", str(home)).check_returncode()

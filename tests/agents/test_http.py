@@ -89,7 +89,7 @@ def test_nobody_comes_in_without_a_token_and_no_page_of_another_site(served: Ser
     body = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
     accept = {"Accept": "application/json, text/event-stream"}
     owner = {"Authorization": f"Bearer {served.said['token']}"}
-    with httpx2.Client(base_url=served.url, headers=accept) as http:
+    with httpx2.Client(base_url=served.url, headers=accept, timeout=300) as http:
         for headers in ({}, {"Authorization": "Bearer no"}, {"Cookie": "petra_session=x"}):
             told = http.post("/mcp", json=body, headers=headers)
             assert (told.status_code, told.json()["code"]) == (401, "no-credentials")

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import json
-import subprocess
 from pathlib import Path
 from typing import Any
 
 import pytest
-from agents.agent import PETRA, over_a_pipe
+from agents.agent import applied, over_a_pipe
 from support.stub_http import Asked, reply_json, serving
 
 pytestmark = pytest.mark.slow
@@ -37,9 +36,7 @@ def test_an_agent_starts_a_model_proposes_a_person_approves_and_it_is_paid_once(
     tmp_path: Path,
 ) -> None:
     home = tmp_path / ".petra"
-    subprocess.run(
-        [PETRA, "apply", str(EXAMPLE), "--home", str(home)], check=True, capture_output=True
-    )
+    applied(EXAMPLE, home)
 
     async def scenario() -> list[Asked]:
         routes = {

@@ -37,6 +37,15 @@ def data(folder: Path, *arguments: str, code: int | None = 0) -> Any:
 
 def started(folder: Path, *arguments: str) -> subprocess.Popen[str]:
     """Start a verb and leave it running, until the test is over at the latest."""
+    process = forks.PETRA.start(
+        *arguments, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    )
+    _running.append(process)
+    return process
+
+
+def started_anew(folder: Path, *arguments: str) -> subprocess.Popen[str]:
+    """Do the same, with all that Python does before the verb begins and after it has ended."""
     process = subprocess.Popen(
         [*PETRA, *arguments],
         cwd=folder,
@@ -75,14 +84,18 @@ def on_a_terminal(
     environ = {**os.environ, "TERM": term}
     for name in ("COLUMNS", "NO_COLOR"):
         environ.pop(name, None)
-    process = subprocess.Popen(
-        [*PETRA, *arguments],
-        cwd=folder,
-        stdin=theirs,
-        stdout=theirs,
-        stderr=theirs,
-        env=environ,
-        preexec_fn=_heed_interruptions,  # noqa: PLW1509 - it takes no lock
+    files: Any = {"stdin": theirs, "stdout": theirs, "stderr": theirs}
+    process = (
+        forks.PETRA.start(*arguments, cwd=folder, env=environ, **files)
+        if interrupted_at is None
+        else subprocess.Popen(
+            [*PETRA, *arguments],
+            cwd=folder,
+            env=environ,
+            preexec_fn=_heed_interruptions,  # noqa: PLW1509 - it takes no lock
+            text=True,
+            **files,
+        )
     )
     os.close(theirs)
     written = b""

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from lsprotocol import types as lsp
 from pygls.lsp.client import LanguageClient
+from support import forks
 
 from petra.cli.check import check_reading
 from petra.library import beside
@@ -60,7 +61,7 @@ class Editor:
         self._versions: dict[str, int] = {}
 
     async def start(self, folder: Path) -> lsp.InitializeResult:
-        await self.client.start_io(sys.executable, "-m", "petra", "lsp", cwd=str(folder))
+        await self.client.start_io(*forks.LSP.command("lsp"), cwd=str(folder))
         params = lsp.InitializeParams(
             capabilities=lsp.ClientCapabilities(), root_uri=folder.as_uri()
         )

@@ -12,7 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
-from cli.processes import data, line_with, petra, started
+from cli.processes import data, line_with, petra, started, started_anew
 
 pytestmark = pytest.mark.slow
 
@@ -128,7 +128,7 @@ def test_an_interruption_ends_a_run_also_while_its_worker_is_busy_and_however_of
         + "  - {step: long, tool: {kind: shell, argv: [sh, -c, 'echo $$ >> pid; sleep 1000']}}\n"
     )
     for signals in ((signal.SIGINT,), (signal.SIGTERM,), (signal.SIGINT,) * 3):
-        process = started(tmp_path, "run", "long.yaml")
+        process = started_anew(tmp_path, "run", "long.yaml")
         while not (tmp_path / "pid").exists() or not (tmp_path / "pid").read_text():
             assert process.poll() is None
             time.sleep(0.02)  # another process writes it

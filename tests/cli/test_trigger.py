@@ -36,6 +36,7 @@ def _write(**files: str) -> None:
         Path(f"{name}.yaml").write_text(text)
 
 
+@pytest.mark.slow
 def test_a_folder_of_playbooks_and_triggers_is_checked_and_applied(command: Command) -> None:
     _write(orders=BOOK, shop=HOOK)
     assert command("check", "shop.yaml").exit_code == 0

@@ -5,12 +5,12 @@ from __future__ import annotations
 import asyncio
 import json
 import re
-import subprocess
 from pathlib import Path
 
 import pytest
-from cli.processes import PETRA, on_a_terminal
+from cli.processes import on_a_terminal
 from click.testing import CliRunner
+from support import forks
 
 import petra as library
 from petra.cli import petra
@@ -129,9 +129,7 @@ def test_a_dumb_terminal_gets_lines_without_codes(tmp_path: Path, term: str) -> 
 @pytest.mark.spec("S11")
 def test_partial_counts_as_failed(tmp_path: Path) -> None:
     (tmp_path / "partial.yaml").write_text(PARTIAL)
-    done = subprocess.run(
-        [*PETRA, "run", "partial.yaml"], cwd=tmp_path, capture_output=True, text=True, check=False
-    )
+    done = forks.PETRA.run(tmp_path, "run", "partial.yaml")
     assert "◐ partial" in done.stdout + done.stderr
     assert done.returncode == EXIT["partial"] == 1
 

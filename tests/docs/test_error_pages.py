@@ -115,6 +115,7 @@ def script() -> dict[str, Any]:
     return runpy.run_path(str(ROOT / "scripts/generate_docs.py"))
 
 
+@pytest.mark.slow
 def test_the_generated_pages_are_fresh(script: dict[str, Any]) -> None:
     assert list(script["stale"](ROOT)) == []
 

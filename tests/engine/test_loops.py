@@ -72,6 +72,7 @@ def has_loaded(pid: int, library: str) -> bool:
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="what a process has loaded is read from /proc")
+@pytest.mark.usefixtures("stems_anew")  # one that is forked has both
 @pytest.mark.parametrize("name", LOOPS)
 def test_engine_and_worker_run_on_either(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

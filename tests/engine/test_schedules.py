@@ -220,6 +220,7 @@ async def test_one_that_is_removed_starts_nothing_more_and_can_be_applied_anew()
         await work.starts(["01:00", "04:00"])
 
 
+@pytest.mark.slow
 @played
 async def test_one_execution_after_the_other_keeps_it_and_commands_reach_the_one_that_does(
     monkeypatch: pytest.MonkeyPatch,

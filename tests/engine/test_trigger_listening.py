@@ -33,6 +33,7 @@ workload: {id: "{{ event.payload.id }}"}
 REST = "  - step: rest\n    tool: {kind: wait, for_s: 0.01}\n"
 
 
+@pytest.mark.slow
 def test_what_is_heard_starts_executions_and_what_was_missed_is_told(
     new_database: Callable[[], str],
 ) -> None:

@@ -23,7 +23,7 @@ from petra.triggers.incoming import Occurrence
 pytestmark = pytest.mark.spec("S24")
 
 
-@pytest.fixture(params=["memory", "postgres"])
+@pytest.fixture(params=["memory", pytest.param("postgres", marks=pytest.mark.slow)])
 def two_stores(
     request: pytest.FixtureRequest, new_database: Callable[[], str]
 ) -> Callable[[], Awaitable[list[Store]]]:

@@ -52,7 +52,9 @@ def said(row: NotificationRow) -> dict[str, Any]:
     return json.loads(row.body)  # type: ignore[no-any-return]
 
 
-@pytest.mark.parametrize("kind", ["memory", "sqlite", "postgres"])
+@pytest.mark.parametrize(
+    "kind", ["memory", "sqlite", pytest.param("postgres", marks=pytest.mark.slow)]
+)
 def test_a_failure_is_told_with_its_record_and_reaches_a_real_receiver(
     kind: str, tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:

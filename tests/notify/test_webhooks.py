@@ -114,7 +114,9 @@ def test_an_answer_that_does_not_come_is_waited_for_only_so_long(
 ) -> None:
     async def main() -> None:
         async with serving({"/in": answer}) as stub:
-            made = Sending(hook(stub.url("/in"), timeout_s=0.3))
+            # who answers at all is waited for, however busy the machine is
+            limit = 0.3 if error.endswith("0.3 s") else 60.0
+            made = Sending(hook(stub.url("/in"), timeout_s=limit))
             row = await made.tell()
             other = await made.tell()
             await made.flush()

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from typing import Any
 
 import httpx2
-from server.conftest import Served
+from server.conftest import TRUSTED, Served
 
 WORD = "correct horse battery"
 
@@ -27,11 +27,13 @@ def acting_as(server: Served, api: httpx2.Client, name: str) -> Iterator[httpx2.
     made = api.post("/tokens", json={"user": name})
     assert made.status_code == 201, made.text
     headers = {"Authorization": f"Bearer {made.json()['token']}"}
-    with httpx2.Client(base_url=f"{server.url}/api/v1", headers=headers, timeout=60) as client:
+    with httpx2.Client(
+        base_url=f"{server.url}/api/v1", headers=headers, timeout=60, verify=TRUSTED
+    ) as client:
         yield client
 
 
 @contextmanager
 def browser(server: Served) -> Iterator[httpx2.Client]:
-    with httpx2.Client(base_url=f"{server.url}/api/v1", timeout=60) as client:
+    with httpx2.Client(base_url=f"{server.url}/api/v1", timeout=60, verify=TRUSTED) as client:
         yield client

@@ -9,9 +9,8 @@ import stat
 from pathlib import Path
 from typing import Any
 
-import httpx2
 import pytest
-from server.conftest import serve
+from server.conftest import get, serve
 from support import forks
 
 pytestmark = pytest.mark.slow
@@ -47,7 +46,7 @@ def test_users_and_tokens_are_made_before_a_server_runs_and_while_it_does(tmp_pa
 
         def status(token: str) -> int:
             headers = {"Authorization": f"Bearer {token}"}
-            return httpx2.get(f"{served.url}/api/v1/executions", headers=headers).status_code
+            return get(f"{served.url}/api/v1/executions", headers=headers).status_code
 
         assert status(early["token"]) == 200
         petra("token", "revoke", early["id"])
@@ -86,7 +85,7 @@ def test_a_log_in_is_kept_for_its_user_alone_and_ends_with_a_log_out(tmp_path: P
         elsewhere("logout")
         assert not kept.exists()
         headers = {"Authorization": f"Bearer {token}"}
-        assert httpx2.get(f"{served.url}/api/v1/me", headers=headers).status_code == 401
+        assert get(f"{served.url}/api/v1/me", headers=headers).status_code == 401
 
 
 def test_the_commands_of_the_how_to_run_as_written(root: Path, tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 import httpx2
 import pytest
 from server.books import ADDS, ASKS, WAITS
-from server.conftest import Served
+from server.conftest import Served, get
 from server.newcomers import WORD, acting_as, browser, user
 from server.test_executions import started
 from server.test_gate import code_of
@@ -37,7 +37,7 @@ def test_a_user_logs_in_acts_and_leaves(server: Served, api: httpx2.Client) -> N
         stolen = dict(page.cookies)
         assert page.delete("/session").status_code == 204
         cookies = {"Cookie": f"petra_session={stolen['petra_session']}"}
-        assert code_of(httpx2.get(f"{server.url}/api/v1/me", headers=cookies))[0] == 401
+        assert code_of(get(f"{server.url}/api/v1/me", headers=cookies))[0] == 401
 
 
 @pytest.mark.slow
@@ -56,7 +56,7 @@ def test_a_session_that_was_planted_is_over_after_the_log_in(
     made_up = {"Cookie": "petra_session=0123456789"}
     with browser(server) as page:
         page.post("/session", json={"name": victim, "password": WORD}, headers=made_up)
-        assert code_of(httpx2.get(f"{server.url}/api/v1/me", headers=made_up))[0] == 401
+        assert code_of(get(f"{server.url}/api/v1/me", headers=made_up))[0] == 401
 
 
 @pytest.mark.slow
@@ -114,14 +114,14 @@ def test_a_token_is_shown_once_and_revoked_at_once(server: Served, api: httpx2.C
     assert made["token"].startswith("petra_")
     headers = {"Authorization": f"Bearer {made['token']}"}
     url = f"{server.url}/api/v1/me"
-    assert httpx2.get(url, headers=headers).json()["name"] == name
+    assert get(url, headers=headers).json()["name"] == name
     listed = api.get("/tokens")
     assert made["token"] not in listed.text
     (shown,) = [one for one in listed.json()["items"] if one["id"] == made["id"]]
     assert shown["used"] is not None
     assert shown["expires"] is not None
     assert api.delete(f"/tokens/{made['id']}").status_code == 204
-    assert code_of(httpx2.get(url, headers=headers)) == (401, "no-credentials")
+    assert code_of(get(url, headers=headers)) == (401, "no-credentials")
     for secret in (made["token"], WORD):
         raw = b"".join(file.read_bytes() for file in server.home.glob("petra.db*"))
         assert secret.encode() not in raw
@@ -171,7 +171,10 @@ def test_who_may_not_is_told_so_before_the_form_of_what_they_send(
     garbage = b"{"
     headers = {"Content-Type": "application/json"}
     url = f"{server.url}/api/v1/executions"
-    assert code_of(httpx2.post(url, content=garbage, headers=headers)) == (401, "no-credentials")
+    assert code_of(httpx2.post(url, content=garbage, headers=headers, timeout=300)) == (
+        401,
+        "no-credentials",
+    )
     with acting_as(server, api, user(api, "viewer")) as viewer:
         for path in ("/executions", "/users", "/playbooks", "/namespaces"):
             answer = viewer.post(path, content=garbage, headers=headers)

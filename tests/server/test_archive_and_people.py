@@ -44,7 +44,7 @@ def test_who_decides_finds_colleagues_by_a_part_of_their_names(
         assert api.post("/users", json=body).status_code == 201
     token = api.post("/tokens", json={"user": "anna-o"}).json()["token"]
     headers = {"Authorization": f"Bearer {token}"}
-    with httpx2.Client(base_url=f"{server.url}/api/v1", headers=headers) as anna:
+    with httpx2.Client(base_url=f"{server.url}/api/v1", headers=headers, timeout=300) as anna:
         assert anna.get("/users").status_code == 400
         found = anna.get("/users", params={"q": "anna"}).json()["items"]
     assert [one["name"] for one in found] == ["anna-o", "annabel"]

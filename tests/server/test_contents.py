@@ -72,6 +72,11 @@ def test_a_row_says_what_an_execution_does(
     assert api.get(f"/executions/{shown['id']}").json()["now"] == now
 
 
+def test_a_question_ends_as_one(api: httpx2.Client) -> None:
+    shown = started(api, ASKS.replace(" assignees: {roles: [finance]},", ""))
+    assert row_of(api, shown["id"])["now"]["sentence"] == "Pay?"
+
+
 def test_a_row_tells_how_far_a_loop_has_come(api: httpx2.Client) -> None:
     shown = started(api, HUNDRED)
     path = f"/executions/{shown['id']}"

@@ -10,7 +10,7 @@ from typing import Any
 import httpx2
 import pytest
 from server.books import ADDS
-from server.conftest import Served
+from server.conftest import Served, get
 
 
 def code_of(answer: httpx2.Response) -> tuple[int, str]:
@@ -24,22 +24,22 @@ def code_of(answer: httpx2.Response) -> tuple[int, str]:
 
 def test_strangers_are_told_what_is_missing(server: Served) -> None:
     url = f"{server.url}/api/v1/executions"
-    assert code_of(httpx2.get(url)) == (401, "no-credentials")
+    assert code_of(get(url)) == (401, "no-credentials")
     wrong = {"Authorization": "Bearer petra_wrong"}
-    assert code_of(httpx2.get(url, headers=wrong)) == (401, "no-credentials")
+    assert code_of(get(url, headers=wrong)) == (401, "no-credentials")
     basic = {"Authorization": "Basic " + server.said["token"]}
-    assert code_of(httpx2.get(url, headers=basic)) == (401, "no-credentials")
-    in_address = httpx2.get(url, params={"token": server.said["token"]})
+    assert code_of(get(url, headers=basic)) == (401, "no-credentials")
+    in_address = get(url, params={"token": server.said["token"]})
     assert in_address.status_code in (400, 401)
 
 
 def test_only_its_own_names_are_answered_to(server: Served) -> None:
-    answer = httpx2.get(f"{server.url}/livez", headers={"Host": "evil.example"})
+    answer = get(f"{server.url}/livez", headers={"Host": "evil.example"})
     assert code_of(answer) == (421, "host")
 
 
 def test_a_session_begins_with_a_code_once_and_acts_with_its_header(server: Served) -> None:
-    with httpx2.Client(base_url=server.url) as browser:
+    with httpx2.Client(base_url=server.url, timeout=300) as browser:
         entered = browser.get(server.said["login_url"])
         assert entered.status_code == 303
         assert "HttpOnly" in entered.headers["set-cookie"]
@@ -55,10 +55,10 @@ def test_a_session_begins_with_a_code_once_and_acts_with_its_header(server: Serv
             "cross-site",
         )
         forged = browser.cookies["petra_session"][:-1] + "0"
-    again = httpx2.get(server.said["login_url"])
+    again = get(server.said["login_url"])
     assert code_of(again) == (401, "no-credentials")
     cookie = {"Cookie": f"petra_session={forged}x"}
-    assert code_of(httpx2.get(f"{server.url}/api/v1/me", headers=cookie)) == (401, "no-credentials")
+    assert code_of(get(f"{server.url}/api/v1/me", headers=cookie)) == (401, "no-credentials")
 
 
 @pytest.mark.parametrize(
@@ -130,12 +130,12 @@ def test_a_request_keeps_its_id(api: httpx2.Client) -> None:
 
 
 def test_the_description_is_whole(server: Served) -> None:
-    schema = httpx2.get(f"{server.url}/openapi.json").json()
+    schema = get(f"{server.url}/openapi.json").json()
     assert schema["openapi"].startswith("3.1")
     text = json.dumps(schema)
     for reference in set(re.findall(r'"#/components/schemas/([^"]+)"', text)):
         assert reference in schema["components"]["schemas"]
-    page = httpx2.get(f"{server.url}/api/docs")
+    page = get(f"{server.url}/api/docs")
     assert "/api/v1/executions/{execution}/signals/{name}" in page.text
     assert "http://" not in page.text.replace(server.url, "")
     assert "https://" not in page.text

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import httpx2
 import pytest
-from server.conftest import serve
+from server.conftest import get, serve
 
 from petra.server.metrics import LIMITS_MAX, limits_in_numbers
 from petra.store.rows import LineCount, LineName
@@ -47,7 +46,7 @@ def test_a_server_says_what_is_in_use_and_who_waits(tmp_path: Path) -> None:
             assert api.post("/executions", json=given).status_code == 201
         while sum(line["used"] for line in api.get("/limits").json()["lines"]) < len("ab"):
             pass  # the turnstile is on its way
-        shown = httpx2.get(f"{served.url}/metrics").text
+        shown = get(f"{served.url}/metrics").text
     labels = '{namespace="default",limit="playbook sign"}'
     assert f"petra_limit_used{labels} 2" in shown
     assert f"petra_limit_waiting{labels} 2" in shown

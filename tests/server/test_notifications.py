@@ -14,7 +14,7 @@ from typing import Any
 import httpx2
 import pytest
 from engine_support import until
-from server.conftest import Served, serve
+from server.conftest import Served, get, serve
 from support import forks
 from support.smtp_server import Mailbox, mailbox
 from support.stub_http import Answer, Asked, reply, serving
@@ -99,7 +99,7 @@ def test_killed_between_commit_and_answer_it_is_told_by_the_next_one_under_the_s
                     return [one["state"] for one in api.get("/notifications").json()["items"]]
 
                 assert await eventually(states, lambda found: found == ["sent"])
-                shown = httpx2.get(f"{served.url}/metrics").text
+                shown = get(f"{served.url}/metrics").text
                 assert 'petra_notification_tries_total{channel="hook",outcome="sent"} 1' in shown
                 assert 'petra_notifications{state="sent"} 1' in shown
             assert len({asked.headers["webhook-id"] for asked in stub.asked}) == 1
@@ -205,7 +205,7 @@ channels:
                 text = raw.decode().replace("\r", "")  # type: ignore[union-attr]
                 links = dict(re.findall(r"^(\w+): \S+link=(\S+)$", text, re.MULTILINE))
                 assert set(links) == {"approve", "reject"}
-                async with httpx2.AsyncClient(base_url=served.url) as http:
+                async with httpx2.AsyncClient(base_url=served.url, timeout=300) as http:
                     page = await http.get("/act", params={"link": links["approve"]})
                     assert page.status_code == 200
                     assert "Pay &lt;b&gt;7&lt;/b&gt;?" in page.text

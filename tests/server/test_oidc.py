@@ -10,7 +10,7 @@ from urllib.parse import parse_qs, urlsplit
 
 import httpx2
 import pytest
-from server.conftest import Served, serve
+from server.conftest import TRUSTED, Served, get, serve
 from server.newcomers import acting_as, user
 from support.oidc_provider import CLIENT, SECRET, Provider, providing
 
@@ -50,7 +50,7 @@ def right(provider: Provider) -> None:
 
 
 def browser(served: Served) -> httpx2.Client:
-    return httpx2.Client(base_url=served.url, timeout=60)
+    return httpx2.Client(base_url=served.url, timeout=60, verify=TRUSTED)
 
 
 def logged_in(client: httpx2.Client) -> httpx2.Response:
@@ -211,7 +211,7 @@ def test_a_provider_that_is_not_there_or_is_another_is_said(tmp_path: Path) -> N
 
 
 def test_a_server_without_a_provider_has_no_such_log_in(server: Served) -> None:
-    with httpx2.Client(base_url=server.url) as client:
+    with httpx2.Client(base_url=server.url, timeout=300) as client:
         for path in (START, f"{START}/callback?state=a&code=b"):
             assert client.get(path).status_code == 404
 
@@ -229,7 +229,7 @@ def test_a_server_reaches_further_with_a_provider_and_without_users(tmp_path: Pa
         with serve(
             tmp_path / ".petra", "--host", "0.0.0.0", "--behind-proxy", "127.0.0.0/8", *more
         ) as served:
-            assert httpx2.get(f"{served.url}/livez").status_code == 200
+            assert get(f"{served.url}/livez").status_code == 200
 
 
 def test_who_logs_in_there_makes_tokens_that_act_under_their_own_name(served: Served) -> None:

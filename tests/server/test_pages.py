@@ -8,7 +8,7 @@ from pathlib import Path
 
 import httpx2
 import pytest
-from server.conftest import Served, serve
+from server.conftest import Served, get, serve
 
 from petra.server.resources.pages import BUILT, ROOTS
 
@@ -19,12 +19,12 @@ ADDRESSES = ("/", *(f"/{root}" for root in ROOTS), "/e/01a?at=4&sel=step:pay", "
 def page(server: Served) -> httpx2.Response:
     if not (BUILT / "index.html").exists():
         pytest.skip("the web UI is not built here; 'make ui' builds it")
-    return httpx2.get(server.url)
+    return get(server.url)
 
 
 @pytest.mark.parametrize("address", ADDRESSES)
 def test_every_address_of_a_page_is_answered_with_the_page(server: Served, address: str) -> None:
-    found = httpx2.get(f"{server.url}{address}")
+    found = get(f"{server.url}{address}")
     assert found.headers["content-type"].startswith("text/html")
     assert found.status_code in {200, 503}, "503 says that it is not built, and how to build it"
     if found.status_code == 503:
@@ -35,7 +35,7 @@ def test_every_address_of_a_page_is_answered_with_the_page(server: Served, addre
     "address", ["/nothing", "/api/v1/nothing", "/assets/nothing.js", "/assets/..%2Findex.html"]
 )
 def test_what_is_no_page_is_told_as_a_problem(server: Served, address: str) -> None:
-    found = httpx2.get(f"{server.url}{address}")
+    found = get(f"{server.url}{address}")
     assert (found.status_code, found.json()["code"]) == (404, "not-found")
 
 
@@ -47,14 +47,14 @@ def test_the_policy_lets_nothing_in_and_its_nonce_is_used_once(
     assert "unsafe" not in policy
     (nonce,) = re.findall(r"'nonce-([\w-]+)'", policy)
     assert f'nonce="{nonce}"' in page.text
-    again = httpx2.get(server.url)
+    again = get(server.url)
     assert nonce not in again.headers["content-security-policy"]
     assert page.headers["cache-control"] == "no-cache"
 
 
 def test_files_are_kept_for_ever_and_sent_packed(page: httpx2.Response, server: Served) -> None:
     name = re.findall(r'src="\./(assets/[\w.-]+\.js)"', page.text)[0]
-    plain = httpx2.get(f"{server.url}/{name}", headers={"Accept-Encoding": "identity"})
+    plain = get(f"{server.url}/{name}", headers={"Accept-Encoding": "identity"})
     assert plain.status_code == 200
     assert "immutable" in plain.headers["cache-control"]
     assert "javascript" in plain.headers["content-type"]
@@ -74,14 +74,14 @@ def test_files_are_kept_for_ever_and_sent_packed(page: httpx2.Response, server: 
 @pytest.mark.usefixtures("page")
 def test_a_prefix_stands_before_everything(tmp_path: Path) -> None:
     with serve(tmp_path / ".petra", "--prefix", "/behind") as served:
-        shown = httpx2.get(f"{served.url}/executions")
+        shown = get(f"{served.url}/executions")
         assert '<base href="/behind/" />' in shown.text
         name = re.findall(r'src="\./(assets/[\w.-]+\.js)"', shown.text)[0]
-        assert httpx2.get(f"{served.url}/{name}").status_code == 200
+        assert get(f"{served.url}/{name}").status_code == 200
 
 
 def test_a_code_that_was_used_leads_a_browser_to_the_login_page(server: Served) -> None:
     browser = {"Accept": "text/html"}
-    led = httpx2.get(f"{server.url}/login?code=never", headers=browser, follow_redirects=False)
+    led = get(f"{server.url}/login?code=never", headers=browser, follow_redirects=False)
     assert (led.status_code, led.headers["location"]) == (303, "/login?used=1")
-    assert httpx2.get(f"{server.url}/login?code=never").json()["code"] == "no-credentials"
+    assert get(f"{server.url}/login?code=never").json()["code"] == "no-credentials"

@@ -8,10 +8,9 @@ import os
 from pathlib import Path
 from typing import Any
 
-import httpx2
 import pytest
 from server.books import ADDS
-from server.conftest import Served, serve
+from server.conftest import Served, get, serve
 from server.test_executions import started
 from support import forks
 
@@ -103,5 +102,5 @@ def test_a_server_that_is_not_on_a_terminal_logs_json(tmp_path: Path) -> None:
     ],
 )  # fmt: skip
 def test_every_number_that_is_promised_is_there(server: Served, name: str) -> None:
-    text = httpx2.get(f"{server.url}/metrics").text
+    text = get(f"{server.url}/metrics").text
     assert f"# TYPE {name} " in text

@@ -13,8 +13,9 @@ from pathlib import Path
 import httpx2
 import pytest
 from server.books import ADDS, WAITS, book
-from server.conftest import PETRA, serve
+from server.conftest import get, serve
 from server.test_executions import started
+from support import forks
 
 pytestmark = pytest.mark.slow
 
@@ -39,23 +40,19 @@ def test_it_drains_and_the_command_line_reaches_the_same_folder(tmp_path: Path) 
     with serve(tmp_path / ".petra") as served, served.client() as api:
         shown = started(api, ADDS)
         home = ["--home", str(tmp_path / ".petra")]
-        listed = subprocess.run([PETRA, "ps", *home], capture_output=True, text=True, check=True)
+        listed = forks.PETRA.run(tmp_path, "ps", *home)
         assert shown["id"] in listed.stdout
-        second = subprocess.run(
-            [PETRA, "serve", "--port", "0", *home], capture_output=True, text=True, check=False
-        )
+        second = forks.SERVER.run(tmp_path, "serve", "--port", "0", *home)
         assert second.returncode == 1
         assert served.url in second.stderr
-        assert httpx2.get(f"{served.url}/readyz").status_code == 200
+        assert get(f"{served.url}/readyz").status_code == 200
         assert served.end() == 0
 
 
 def test_a_place_that_is_taken_or_open_to_others_is_refused(tmp_path: Path) -> None:
     def refused(*where: str) -> str:
         home = ["--home", str(tmp_path / "b")]
-        done = subprocess.run(
-            [PETRA, "serve", *where, *home], capture_output=True, text=True, check=False
-        )
+        done = forks.SERVER.run(tmp_path, "serve", *where, *home)
         assert done.returncode == 1
         return done.stderr
 
@@ -108,10 +105,7 @@ def test_an_address_that_a_killed_server_left_is_not_given_out(tmp_path: Path) -
         try:
             assert holder.stdout is not None
             assert holder.stdout.readline() == "open\n"
-            second = subprocess.run(
-                [PETRA, "serve", "--port", "0", "--home", str(home)],
-                capture_output=True, text=True, check=False,
-            )  # fmt: skip
+            second = forks.SERVER.run(tmp_path, "serve", "--port", "0", "--home", str(home))
         finally:
             holder.terminate()
     assert second.returncode == 1
@@ -123,14 +117,14 @@ def test_everything_lies_behind_a_prefix(tmp_path: Path) -> None:
     with serve(tmp_path / ".petra", "--prefix", "/flows/") as served:
         assert served.url.endswith("/flows")
         root = served.url.removesuffix("/flows")
-        assert httpx2.get(f"{served.url}/livez").status_code == 200
-        assert httpx2.get(f"{root}/livez").status_code == 404
+        assert get(f"{served.url}/livez").status_code == 200
+        assert get(f"{root}/livez").status_code == 404
         with served.client() as api:
             shown = api.post("/executions", json={"playbook": {"text": ADDS}})
             assert shown.status_code == 201
-            assert httpx2.get(f"{root}{shown.headers['location']}").status_code == 401
+            assert get(f"{root}{shown.headers['location']}").status_code == 401
             assert api.get(f"{root}{shown.headers['location']}").status_code == 200
-        with httpx2.Client(follow_redirects=True) as browser:
+        with httpx2.Client(follow_redirects=True, timeout=300) as browser:
             assert browser.get(served.said["login_url"]).status_code == 200
             assert browser.get(f"{served.url}/api/v1/me").status_code == 200
             (cookie,) = browser.cookies.jar
@@ -193,9 +187,9 @@ def test_what_one_server_revokes_is_over_at_another_one_too(
         made = api.post("/tokens", json={"user": "robot"}).json()
         headers = {"Authorization": f"Bearer {made['token']}"}
         there = f"{other.url}/api/v1/me"
-        assert httpx2.get(there, headers=headers).json()["name"] == "robot"
+        assert get(there, headers=headers).json()["name"] == "robot"
         assert api.delete(f"/tokens/{made['id']}").status_code == 204
-        assert httpx2.get(there, headers=headers).status_code == 401
+        assert get(there, headers=headers).status_code == 401
         with other.client() as second:
             acts = {entry["act"] for entry in second.get("/audit").json()["items"]}
             assert {"POST /users", "POST /tokens"} <= acts

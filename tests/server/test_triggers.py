@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import subprocess
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -12,8 +11,9 @@ from typing import Any
 
 import httpx2
 import pytest
-from server.conftest import PETRA, Served, serve
+from server.conftest import TRUSTED, Served, serve
 from server.newcomers import acting_as, user
+from support import forks
 
 from petra.clock import SystemClock
 from petra.notify.signing import signed
@@ -70,7 +70,7 @@ def _book(server: Served) -> None:
 @pytest.fixture
 def hooks(server: Served) -> Iterator[httpx2.Client]:
     """Somebody who has no account here."""
-    with httpx2.Client(base_url=f"{server.url}/hooks", timeout=300) as client:
+    with httpx2.Client(base_url=f"{server.url}/hooks", timeout=300, verify=TRUSTED) as client:
         yield client
 
 
@@ -343,13 +343,14 @@ def test_the_example_answers_with_a_price(
 
 def _petra(served: Served, *words: str, code: int = 0) -> Any:
     env = {"PETRA_TOKEN": served.said["token"], "PATH": "/usr/bin", "NO_COLOR": "1"}
-    done = subprocess.run(
-        [PETRA, *words, "--server", served.url, "-o", "json"], capture_output=True, text=True, env=env, check=False
-    )  # fmt: skip
+    done = forks.PETRA.run(
+        Path.cwd(), *words, "--server", served.url, "-o", "json", environment=env
+    )
     assert done.returncode == code, done.stdout + done.stderr
     return json.loads(done.stdout)
 
 
+@pytest.mark.slow
 def test_the_verbs_do_at_a_server_what_they_do_in_a_folder(server: Served, tmp_path: Path) -> None:
     file = tmp_path / "verbs.yaml"
     file.write_text(_text("verbs", "verify: none"))
@@ -363,6 +364,7 @@ def test_the_verbs_do_at_a_server_what_they_do_in_a_folder(server: Served, tmp_p
     assert _petra(server, "trigger", "rm", "verbs") == {"removed": "verbs"}
 
 
+@pytest.mark.slow
 def test_an_event_starts_one_execution_when_the_server_is_killed_again_and_again(
     tmp_path: Path,
 ) -> None:

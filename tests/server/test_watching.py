@@ -6,14 +6,14 @@ import re
 
 import httpx2
 from server.books import ADDS
-from server.conftest import Served
+from server.conftest import Served, get
 from server.test_executions import started
 
 LINE = re.compile(r'[a-z_]+(\{[a-z]+="[^"]*"(,[a-z]+="[^"]*")*\})? [0-9.e+-]+')
 
 
 def scraped(server: Served) -> dict[str, float]:
-    text = httpx2.get(f"{server.url}/metrics").text
+    text = get(f"{server.url}/metrics").text
     found = {}
     for line in text.splitlines():
         if not line.startswith("#"):

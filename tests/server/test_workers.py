@@ -13,7 +13,7 @@ from typing import Any
 
 import httpx2
 import pytest
-from server.conftest import Served, launch, serve
+from server.conftest import Served, get, launch, serve
 from support import forks
 from support.processes import ending, port_to_come_back_to
 from websockets.exceptions import ConnectionClosed, InvalidStatus
@@ -334,7 +334,7 @@ def test_a_worker_of_a_token_serves_its_pool_until_the_token_is_revoked(tmp_path
             assert run(served, BOOK)["status"] == "completed"
             headers = {"Authorization": f"Bearer {made['token']}"}
             for path in ("executions", "playbooks", "users", "work-items", "workers"):
-                seen = httpx2.get(f"{served.url}/api/v1/{path}", headers=headers)
+                seen = get(f"{served.url}/api/v1/{path}", headers=headers)
                 assert seen.status_code == 403, path
             address = {**_address(served), "additional_headers": headers}
             with connect(**address) as socket:

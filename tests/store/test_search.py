@@ -104,6 +104,7 @@ def test_who_only_reads_searches_without_an_index(tmp_path: Path) -> None:
     asyncio.run(main())
 
 
+@pytest.mark.slow
 def test_a_database_with_the_extension_looks_texts_up(new_database: Callable[[], str]) -> None:
     async def main() -> None:
         dsn = new_database()

@@ -1,8 +1,8 @@
 """Processes that are forked from one which has imported their program: tests start hundreds of them.
 
 Each has its own pid, folder, environment, files and end, whatever kills it; only what Python does before the program
-begins is shared. What a start from nothing, a terminal or an interruption does to ``petra`` is tested with Python
-started anew (``cli.processes.started``).
+begins is shared, and it does nothing after the program has ended. What a start from nothing, a terminal or an interruption
+does to ``petra`` is tested with Python started anew (``cli.processes.started``), and so is what it says while it ends.
 
 The one that forks is this file run as a program: it answers at a socket, and ends when its stdin is closed, which is
 when the process that started it has ended.
@@ -10,8 +10,10 @@ when the process that started it has ended.
 
 from __future__ import annotations
 
+import asyncio
 import atexit
 import ctypes
+import fcntl
 import gc
 import json
 import os
@@ -23,7 +25,7 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -32,8 +34,11 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+from petra import early_stem
+
 HANG_S = 300
 ORDER_BYTES_MAX = 1 << 17
+FILES_MAX = 8
 _IN, _OUT, _ERR = 0, 1, 2
 _PR_SET_CHILD_SUBREAPER = 36
 
@@ -85,6 +90,11 @@ class Forked:
         """Start it and leave it running; the rest is as for ``Popen``."""
         return _Going(self, [self.module, *arguments], text=True, **more)
 
+    def command(self, *arguments: str) -> list[str]:
+        """Return a command that is it, for whoever starts commands only."""
+        program = Path(__file__).with_name("forked.py")
+        return [sys.executable, "-I", "-S", str(program), _address(self), *arguments]
+
 
 class _Going(subprocess.Popen[str]):
     """A forked program that goes on: a child of this process, as any that is started anew.
@@ -98,15 +108,17 @@ class _Going(subprocess.Popen[str]):
         super().__init__(args, **more)
 
     def _execute_child(self, args: list[str], *rest: Any) -> None:
-        folder, environment, pipes = rest[4], rest[5], rest[9:15]
+        more, folder, environment, pipes, alone = rest[3], rest[4], rest[5], rest[9:15], rest[20]
         theirs = (pipes[0], pipes[3], pipes[5])  # -1 is for one of our own
         order = {
             "folder": str(folder or Path.cwd()),
             "arguments": args[1:],
             "environment": dict(environment or os.environ),
             "left": True,
+            "more": more,
+            "alone": alone,
         }
-        files = [own if end == -1 else end for own, end in enumerate(theirs)]
+        files = [own if end == -1 else end for own, end in enumerate(theirs)] + list(more)
         with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as connection, _takes_orphans():
             connection.connect(_address(self._program))
             socket.send_fds(connection, [json.dumps(order).encode()], files)
@@ -131,7 +143,31 @@ def _parent_of(pid: int) -> int:
     return int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
 
 
-_STORE = ("petra.store.sqlite", "uvloop")
+class _Own(_Going):
+    """The same, forked of this very process: of a program that has begun just now, and has loaded what is asked for."""
+
+    def _execute_child(self, args: list[str], *rest: Any) -> None:
+        kept, environment, nothing = {_OUT, _ERR, *rest[3]}, rest[5], rest[9]
+        self.pid = os.fork()
+        if self.pid:
+            self._child_created = True
+            os.close(nothing)
+            return
+        os.setsid()
+        os.dup2(nothing, _IN)
+        for name in os.listdir("/proc/self/fd"):  # noqa: PTH208 - the names alone
+            if int(name) > _ERR and int(name) not in kept:
+                with suppress(OSError):
+                    os.close(int(name))
+        os.environ.clear()
+        os.environ.update(environment)
+        sys.argv[1:] = args[1:]
+        sys.path.insert(0, str(Path.cwd()))  # as for every module that is run
+        import_module("petra.worker.stem").main(args[1:])
+
+
+_WORKERS = ("petra.worker.stem", "petra.worker.__main__", "petra.event_loop", "uvloop")
+_STORE = ("petra.store.sqlite", *_WORKERS)
 PETRA = Forked(
     "petra.cli",
     others=("petra.cli.run", "petra.cli.executions", "petra.cli.accounts", "petra.cli.ps", *_STORE),
@@ -155,6 +191,35 @@ SERVER = Forked(
         "uvicorn.protocols.websockets.websockets_sansio_impl",
     ),
 )
+
+
+LSP = Forked("petra.cli", others=("petra.cli.lsp", "petra.cli.language_server"))
+MCP = Forked("petra.cli", others=("petra.cli.mcp", "petra.cli.agent_pipe", "mcp", *SERVER.others))
+STEM = Forked("support.stem", others=_WORKERS, path=str(Path(__file__).parents[1]))
+_PYTHON = (sys.executable, {k: v for k, v in os.environ.items() if k.startswith("PYTHON")})
+stem_started_anew = early_stem.started
+
+
+def stem_started(environ: Mapping[str, str] | None = None) -> early_stem.Stem:
+    """Fork a stem of workers instead of starting Python for it, unless another Python is asked for."""
+    surroundings = dict(os.environ if environ is None else environ)
+    python = {k: v for k, v in surroundings.items() if k.startswith("PYTHON")}
+    if (sys.executable, python) != _PYTHON or (__name__ == "__main__" and _is_busy()):
+        return stem_started_anew(environ)
+    ours, theirs = socket.socketpair()
+    with theirs:
+        words = ("--control", str(theirs.fileno()), "--parent", str(os.getpid()))
+        kind = _Own if __name__ == "__main__" else _Going
+        process = kind(
+            STEM, [STEM.module, *words], stdin=subprocess.DEVNULL, pass_fds=(theirs.fileno(),),
+            env=surroundings, start_new_session=True, text=True,
+        )  # fmt: skip
+    return process, ours  # type: ignore[return-value] # nobody reads from it
+
+
+def _is_busy() -> bool:
+    """Tell whether there is more in this process than a fork takes along."""
+    return threading.active_count() > 1 or asyncio._get_running_loop() is not None
 
 
 def _all_of(end: int) -> str:
@@ -212,8 +277,9 @@ def _bury() -> None:
 
 def become(connection: socket.socket) -> None:
     """Fork once more: the child returns as what was asked for, and its parent tells how it ended."""
-    message, files, _, _ = socket.recv_fds(connection, ORDER_BYTES_MAX, 3)
+    message, files, _, _ = socket.recv_fds(connection, ORDER_BYTES_MAX, FILES_MAX)
     order = json.loads(message)
+    between = os.getpid()
     pid = os.fork()
     if pid:
         for file in files:
@@ -225,9 +291,13 @@ def become(connection: socket.socket) -> None:
         connection.send(str(os.waitstatus_to_exitcode(status)).encode())
         os._exit(0)
     connection.close()
-    for file, place in zip(files, (_IN, _OUT, _ERR), strict=True):
-        os.dup2(file, place)
-        os.close(file)
+    if order.get("alone"):
+        os.setsid()
+    _place(files, (_IN, _OUT, _ERR, *order.get("more", ())))
+    sys.stdout.reconfigure(line_buffering=os.isatty(_OUT))  # type: ignore[union-attr] # as at a start
+    early_stem.started = stem_started
+    while order.get("left") and os.getppid() == between:
+        time.sleep(0.0005)  # who starts it is its parent in a moment
     os.environ.clear()
     os.environ.update(order["environment"])
     os.chdir(order["folder"])
@@ -236,9 +306,36 @@ def become(connection: socket.socket) -> None:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
+def _place(files: list[int], places: tuple[int, ...]) -> None:
+    """Put files where they are looked for, wherever they came."""
+    high = [fcntl.fcntl(file, fcntl.F_DUPFD, 1 + max(places)) for file in files]
+    for file in files:
+        os.close(file)
+    for file, place in zip(high, places, strict=True):
+        os.dup2(file, place)
+        os.close(file)
+
+
+def to_the_end(main: Callable[[], None]) -> None:
+    """Run a program and end as it does, but take nothing apart that the system takes away: that is longer than most verbs."""
+    try:
+        main()
+    except SystemExit as end:
+        if not isinstance(end.code, int | None):
+            raise  # it has words to say
+        code = end.code or 0
+    else:
+        code = 0
+    threading._shutdown()  # type: ignore[attr-defined] # waits for its threads
+    atexit._run_exitfuncs()
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(code)
+
+
 if __name__ == "__main__":
     address, path, *modules = sys.argv[1:]
     sys.path[:1] = [path] if path else []  # instead of this folder, which no program asks for
     program, *_ = map(import_module, modules)
     serve(address)
-    program.main()
+    to_the_end(program.main)

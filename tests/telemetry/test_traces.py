@@ -154,6 +154,7 @@ def test_a_server_and_its_worker_send_one_trace_that_goes_on_from_the_caller_and
     assert not any(called.encode() in body for body in bodies)
 
 
+@pytest.mark.slow
 def test_without_being_asked_nothing_of_it_is_imported() -> None:
     code = (
         "import sys, petra.cli.serve, petra.server, petra.server.tracing, petra.worker.working, petra.embedded\n"

@@ -26,6 +26,7 @@ def parent_of(pid: int) -> int:
     return int(Path(f"/proc/{pid}/stat").read_text("utf-8").rpartition(")")[2].split()[1])
 
 
+pytestmark = pytest.mark.usefixtures("stems_anew")
 linux = pytest.mark.skipif(sys.platform != "linux", reason="who started whom is read from /proc")
 
 

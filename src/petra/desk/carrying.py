@@ -76,13 +76,13 @@ async def _told(
             )
             return {"applied": done}
         case OnSchedules():
-            from petra.desk.schedules import Schedules, carried_out  # noqa: PLC0415 - rare
+            from petra.desk.schedules import Schedules, on_schedules  # noqa: PLC0415 - rare
 
-            return await carried_out(Schedules(desk.engine), who, request)
+            return await on_schedules(Schedules(desk.engine), who, request)
         case OnResources():
-            from petra.desk.resources import Resources, done_with  # noqa: PLC0415 - rare
+            from petra.desk.resources import Resources, on_resources  # noqa: PLC0415 - rare
 
-            return await done_with(Resources(desk.engine), who, request)
+            return await on_resources(Resources(desk.engine), who, request)
         case OnTriggers():
             from petra.desk.triggers import DeskTriggers, on_triggers  # noqa: PLC0415 - rare
 

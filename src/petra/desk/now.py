@@ -87,7 +87,13 @@ def _at_rest(state: State, rest: WhyAtRest) -> Now:
     run = state.runs.get(rest.token)
     step = run.step if run is not None else _ready_step(state, rest.token)
     words = _asked(state, run) if rest.reason == "human" and run is not None else rest.message
-    return Now(kind, step, f"{words[:1].upper()}{words[1:]}.")
+    return Now(kind, step, _sentence(words))
+
+
+def _sentence(words: str) -> str:
+    """Begin with a capital, and end with a full stop, unless the words end by themselves: a question is one."""
+    end = "" if words.endswith((".", "?", "!")) else "."
+    return f"{words[:1].upper()}{words[1:]}{end}"
 
 
 def _ready_step(state: State, token: str) -> str | None:

@@ -6,12 +6,13 @@ Rule 2: what is changed counts at once, for those who wait too. Nobody who is in
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Collection, Mapping
+from collections.abc import Collection
 from typing import Any
 
 import msgspec
 from msgspec.structs import replace
 
+from petra.desk.document_acts import Acts, chosen_act
 from petra.desk.principal import May, Principal
 from petra.desk.requests import OnResources
 from petra.engine import Engine
@@ -214,21 +215,19 @@ def _permit(one: PermitRow) -> dict[str, Any]:
 # What other processes ask
 
 
-async def done_with(desk: Resources, who: Principal, asked: OnResources) -> dict[str, Any]:
+async def on_resources(desk: Resources, who: Principal, asked: OnResources) -> dict[str, Any]:
     """Do what a request asks for.
 
     Raises:
         UsageError: there is no such resource, or no such act, or it was refused.
     """
-    acts: Mapping[str, Callable[[], Awaitable[dict[str, Any]]]] = {
+    acts: Acts = {
         "list": lambda: desk.listed(who),
         "get": lambda: desk.get(who, asked.name),
         "apply": lambda: desk.apply(who, resource_in(asked.text, "the resource")),
         "remove": lambda: desk.remove(who, asked.name),
     }
-    if asked.act not in acts:
-        raise UsageError(f"nothing of a resource is called '{asked.act[:100]}'")
-    return await acts[asked.act]()
+    return await chosen_act(acts, asked.act, "resource")
 
 
 def resource_in(text: str, name: str) -> SharedResource:

@@ -6,11 +6,12 @@ Rule 2: trying an event starts nothing.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 import msgspec
 
+from petra.desk.document_acts import Acts, chosen_act, under
 from petra.desk.principal import May, Principal
 from petra.desk.requests import OnTriggers
 from petra.desk.trigger_views import dead_letter, paused_words, trigger_data, troubles
@@ -240,7 +241,9 @@ async def on_triggers(desk: DeskTriggers, who: Principal, asked: OnTriggers) -> 
         UsageError: there is no such trigger, or no such act, or it was refused.
     """
     name = asked.name
-    acts: Mapping[str, Callable[[], Awaitable[dict[str, Any]]]] = {
+    acts: Acts = {
+        "list": lambda: under("triggers", desk.listed(who)),
+        "dead": lambda: under("letters", _letters(desk, who, asked)),
         "apply": lambda: desk.apply(
             who, read_document(asked.text, "the trigger").checked_as(Trigger)
         ),
@@ -252,11 +255,9 @@ async def on_triggers(desk: DeskTriggers, who: Principal, asked: OnTriggers) -> 
         "replay": lambda: desk.replay(who, name, asked.letters),
         "remove": lambda: desk.remove(who, name),
     }
-    if asked.act == "list":
-        return {"triggers": await desk.listed(who)}
-    if asked.act == "dead":
-        letters, _ = await desk.dead(who, name, limit=asked.number)
-        return {"letters": letters}
-    if asked.act not in acts:
-        raise UsageError(f"nothing of a trigger is called '{asked.act[:100]}'")
-    return await acts[asked.act]()
+    return await chosen_act(acts, asked.act, "trigger")
+
+
+async def _letters(desk: DeskTriggers, who: Principal, asked: OnTriggers) -> list[dict[str, Any]]:
+    letters, _ = await desk.dead(who, asked.name, limit=asked.number)
+    return letters

@@ -16,9 +16,9 @@ from petra.errors import ExpressionError, UsageError
 from petra.expr import Profile, compile_value
 from petra.kinds import says
 from petra.playbook.decode import Decoder
-from petra.playbook.grammar import fields_of
 from petra.playbook.notify import NotifyRule
-from petra.playbook.problems import START, Mark, Problem, Problems, did_you_mean, headline
+from petra.playbook.own_keys import OwnKeys
+from petra.playbook.problems import START, Problem, Problems, did_you_mean, headline
 from petra.playbook.tree import Map
 from petra.playbook.yaml12 import TEXT_BYTES_MAX, parse
 
@@ -86,27 +86,6 @@ class NotifyFile(
     rules: Annotated[list[ServerRule], says("Who is told of what, whatever playbooks say.")] = []
 
 
-class _NotifyKeys:
-    """There are no keys of other grammars."""
-
-    foreign = False
-
-    def __init__(self, problems: Problems) -> None:
-        self.problems = problems
-
-    def enter(self, struct: type[msgspec.Struct], node: Map, path: Any, at: Mark) -> None:
-        """Nothing to look at beforehand."""
-
-    def take(
-        self, _decoder: Decoder, struct: type[msgspec.Struct], node: Map, key: str, _path: Any
-    ) -> bool:
-        """Report every key that has no field."""
-        self.problems.error(
-            "P101", node.key_at(key), f"unknown key '{key}'", did_you_mean(key, fields_of(struct))
-        )
-        return False
-
-
 def notify_schema() -> dict[str, Any]:
     """Return the JSON Schema of the file."""
     from petra.playbook.schema import schema_of  # noqa: PLC0415 - only who asks for it
@@ -149,7 +128,7 @@ def _decoded(text: str, problems: Problems) -> NotifyFile:
                 "P107", START, "this tells of no channels", "write 'kind: Notify' and 'channels'"
             )
         return NotifyFile()
-    found = Decoder(problems, _NotifyKeys(problems)).struct(tree, NotifyFile, (), START)
+    found = Decoder(problems, OwnKeys(problems)).struct(tree, NotifyFile, (), START)
     if not problems.has_errors:
         _make_sense(found, tree, problems)
     return found

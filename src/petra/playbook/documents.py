@@ -5,21 +5,18 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Mapping
 from types import MappingProxyType
-from typing import Any, TypeVar
+from typing import TypeVar
 
-import msgspec
 from msgspec import Struct, field
 
 from petra.calendar import CalendarError, instant, line_of, zone_named
 from petra.playbook.decode import Decoder
-from petra.playbook.grammar import extra_of, fields_of
+from petra.playbook.own_keys import OwnKeys
 from petra.playbook.problems import (
     START,
     InvalidPlaybookError,
-    Mark,
     Problem,
     Problems,
-    did_you_mean,
     lines_of,
 )
 from petra.playbook.schedule import Schedule
@@ -105,7 +102,7 @@ def read_document(text: str, name: str = "schedule.yaml") -> DocumentReading:
         _no_document(tree, problems)
         return DocumentReading(name, text, None, tuple(problems))
     places = Places(tree)
-    decoder = Decoder(problems, _Keys(problems))
+    decoder = Decoder(problems, OwnKeys(problems))
     document = decoder.struct(tree, KINDS[tree["kind"]], (), tree.mark)
     if not problems.has_errors:
         _check(document, tree, problems)
@@ -119,29 +116,6 @@ def _no_document(tree: Tree, problems: Problems) -> None:
     kinds = " or ".join(f"'kind: {kind}'" for kind in KINDS)
     hint = f"it begins with 'apiVersion: petra/v1', {kinds}, and 'metadata'"
     problems.error("P008", at, "this is no schedule, no trigger and no resource", hint)
-
-
-class _Keys:
-    """Documents have no keys of other grammars; those of ``metadata`` are free."""
-
-    foreign = False
-
-    def __init__(self, problems: Problems) -> None:
-        self.problems = problems
-
-    def enter(self, struct: type[msgspec.Struct], node: Map, path: Any, at: Mark) -> None:
-        """Nothing to look at beforehand."""
-
-    def take(
-        self, _decoder: Decoder, struct: type[msgspec.Struct], node: Map, key: str, _path: Any
-    ) -> bool:
-        """Report every key that has no field."""
-        if extra_of(struct) is not None:
-            return True
-        self.problems.error(
-            "P101", node.key_at(key), f"unknown key '{key}'", did_you_mean(key, fields_of(struct))
-        )
-        return False
 
 
 # Checks

@@ -17,8 +17,8 @@ from petra.kinds import BUILT_IN, KINDS
 from petra.library import Gathered, gather
 from petra.playbook import Playbook, Problem, Reading
 from petra.playbook.decode import Decoder, plain
-from petra.playbook.grammar import extra_of, fields_of
-from petra.playbook.problems import START, Mark, Problems, did_you_mean, headline
+from petra.playbook.own_keys import OwnKeys
+from petra.playbook.problems import START, Mark, Problems, headline
 from petra.playbook.read import read_tree
 from petra.playbook.tree import Map, Seq, Tree
 from petra.playbook.yaml12 import TEXT_BYTES_MAX, parse
@@ -92,28 +92,16 @@ class _Outline(NamedTuple):
             yield node, case, _Place(index + 1, self.cases.item_at(index))
 
 
-class _Keys:
+class _Keys(OwnKeys):
     """Test files have no keys of other grammars, but for what tools add to an outcome."""
 
-    foreign = False
-
     def __init__(self, problems: Problems) -> None:
-        self.problems = problems
+        super().__init__(problems)
         self.any_kind = not KINDS.keys() <= BUILT_IN  # plug-ins may add what they like
 
-    def enter(self, struct: type[msgspec.Struct], node: Map, path: Any, at: Mark) -> None:
-        """Nothing to look at beforehand."""
-
-    def take(
-        self, _decoder: Decoder, struct: type[msgspec.Struct], node: Map, key: str, _path: Any
-    ) -> bool:
-        """Report every key that has no field; what a kind adds to an outcome belongs to its script."""
-        if extra_of(struct) is not None and (key in ADDED or self.any_kind):
-            return True
-        self.problems.error(
-            "P101", node.key_at(key), f"unknown key '{key}'", did_you_mean(key, fields_of(struct))
-        )
-        return False
+    def is_free(self, struct: type[msgspec.Struct], key: str) -> bool:
+        """Tell whether a key is what a kind adds to an outcome: that belongs to its script."""
+        return super().is_free(struct, key) and (key in ADDED or self.any_kind)
 
 
 def load_suite(path: Path, shelves: Sequence[Path] = (), *, confined: bool = False) -> Suite:

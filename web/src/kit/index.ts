@@ -22,7 +22,6 @@ export { lookOf, OVER, type Token } from './states';
 export { Tabs } from './Tabs';
 export { toast } from './toast';
 export { useNow } from './useNow';
-export { usePaced } from './usePaced';
 export { type Paged, usePages } from './usePages';
 export { useRested } from './useRested';
 export { useWidth } from './useWidth';

@@ -27,10 +27,12 @@ export class FoldedTime {
     this.end = Math.max(end, times.at(-1) ?? 0, this.start + 1);
     const long = Math.max(1000, (this.end - this.start) * share);
     let before = this.start;
-    for (const time of [...times, this.end]) {
+    const pass = (time: number) => {
       if (time - before > long) this.folds.push({ from: before, to: time });
       before = time;
-    }
+    };
+    for (const time of times) pass(time);
+    pass(this.end);
     const folded = this.folds.reduce((sum, fold) => sum + (fold.to - fold.from), 0);
     const open = this.end - this.start - folded;
     this.#each = Math.max(open, 1) * 0.06;

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import type { Frames } from './frames';
-import { firstSel, nextOfSel, readSel, recordsOfSel, type Sel, stepOfSel, writeSel } from './select';
+import { readSel, type Sel, writeSel } from './sel';
+import { firstSel, nextOfSel, recordsOfSel, stepOfSel } from './select';
 import { StoryStore } from './store';
 
 const FRAMES = {

@@ -250,13 +250,7 @@ export class StoryStore {
 
   /** The last record at or before a moment. */
   seqAt(time: number): number {
-    let [low, high] = [0, this.at.length];
-    while (low < high) {
-      const middle = (low + high) >> 1;
-      if (this.at[middle]! <= time) low = middle + 1;
-      else high = middle;
-    }
-    return Math.max(1, low);
+    return Math.max(1, countAtMost(this.at, time, itself));
   }
 
   /** How many tokens were in each place after a record, by the number of the place. */
@@ -333,9 +327,19 @@ export class StoryStore {
     return this.#byStep.get(step) ?? [];
   }
 
+  /** How many runs of a step had begun by a record. */
+  begunBy(step: string, seq: number): number {
+    return countAtMost(this.barsOf(step), seq, (bar) => bar.first);
+  }
+
   /** The run of a step that had begun last by a record. */
   lastBar(step: string, seq: number): Bar | undefined {
-    return this.barsOf(step).findLast((bar) => bar.first <= seq);
+    return this.barsOf(step)[this.begunBy(step, seq) - 1];
+  }
+
+  /** The steps that have runs, in the order in which they first began. */
+  get ran(): Iterable<string> {
+    return this.#byStep.keys();
   }
 
   barOf(run: number): Bar | undefined {
@@ -359,13 +363,22 @@ export function arcName(place: Place): string | null {
   return place.arc ? `${place.arc[0]}/${place.arc[1]}>${place.step}` : null;
 }
 
-/** The index of the last number that is not greater; -1 where all are. */
-export function lastAtMost(numbers: readonly number[], most: number): number {
-  let [low, high] = [0, numbers.length];
+/** How many of some, which stand in order, are not greater. */
+function countAtMost<T>(among: readonly T[], most: number, numberOf: (one: T) => number): number {
+  let [low, high] = [0, among.length];
   while (low < high) {
     const middle = (low + high) >> 1;
-    if (numbers[middle]! <= most) low = middle + 1;
+    if (numberOf(among[middle]!) <= most) low = middle + 1;
     else high = middle;
   }
-  return low - 1;
+  return low;
+}
+
+/** The index of the last number that is not greater; -1 where all are. */
+export function lastAtMost(numbers: readonly number[], most: number): number {
+  return countAtMost(numbers, most, itself) - 1;
+}
+
+function itself(number: number): number {
+  return number;
 }

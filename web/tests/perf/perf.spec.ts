@@ -235,7 +235,48 @@ test('a live run', async ({ inside: page, served, context, browser }) => {
   note('1,000 records a second: requests', asked / seconds, 'a second');
   note(
     '1,000 records a second: memory of a record',
-    (((await memory()) - before) * 1e3) / (rate * seconds),
-    'KB',
+    (((await memory()) - before) * 1e6) / (rate * seconds),
+    'bytes',
   );
 });
+
+for (const count of [300_000, 1_000_000]) {
+  const told = count.toLocaleString('en-US');
+  test(`${told} records`, async ({ inside: page, served, context, browser }) => {
+    const id = await served.run(APPROVAL);
+    await pretend(page, count);
+    let asked = 0;
+    page.on('request', (one) => {
+      asked += /\/frames\?/.test(one.url()) ? 1 : 0;
+    });
+    const url = `${served.said.url}/e/${id}?sel=step:count&level=all`;
+    let spent = 0;
+    const usable = await best(1, async () => {
+      let time = 0;
+      spent = await worked(browser, async () => {
+        time = await visited(page, url, '[data-index]');
+      });
+      return time;
+    });
+    note(`${told} records usable`, usable, 'ms');
+    note(`${told} records usable: processor time`, spent, 'ms');
+    note(`${told} records usable: requests for them`, asked, 'requests');
+    await expect(page.getByTestId('record')).toHaveText(String(count));
+    const session = await context.newCDPSession(page);
+    await session.send('HeapProfiler.collectGarbage');
+    const { usedSize } = await session.send('Runtime.getHeapUsage');
+    note(`memory of a tab on ${told} records`, usedSize / 1e6, 'MB');
+    const track = (await page.getByRole('slider', { name: 'Record' }).boundingBox())!;
+    await page.mouse.move(track.x + 5, track.y + 15);
+    await page.mouse.down();
+    let dragged: Frames | undefined;
+    const work = await worked(browser, async () => {
+      dragged = await frames(page, async () => {
+        for (let n = 0; n < 30; n++) await page.mouse.move(track.x + (track.width * n) / 30, track.y + 15);
+      });
+    });
+    await page.mouse.up();
+    note(`scrubber dragged over ${told} records: p95`, dragged!.p95, 'ms');
+    note(`scrubber dragged over ${told} records: processor time of a move`, work / 30, 'ms');
+  });
+}

@@ -18,12 +18,13 @@ import {
   Skeleton,
   toast,
   useKeys,
-  usePaced,
   type ValueSource,
   ValuesFrom,
 } from '../../kit';
 import { type Command, useCommands } from '../../kit/commands';
-import { firstSel, nextOfSel, readSel, type Sel, stepOfSel, writeSel } from '../../story/select';
+import { usePaced } from '../../kit/usePaced';
+import { readSel, type Sel, writeSel } from '../../story/sel';
+import { firstSel, nextOfSel, stepOfSel } from '../../story/select';
 import { StoryStore } from '../../story/store';
 import { useChild, useOpenChild } from './child';
 import css from './execution.module.css';

@@ -279,3 +279,40 @@ test('the past of a fork of a fork reaches back to the first; a circle comes to 
   expect(await pastOf('a', calls)).toBeNull();
   expect(await pastOf('round', calls)).not.toBeNull();
 });
+
+test('the next part is asked for while the one before is read', async () => {
+  const story = new StoryStore();
+  const whole = frames(6);
+  const asked: { after: number; version: number }[] = [];
+  await caughtUp(story, async (after) => {
+    asked.push({ after, version: story.version });
+    const cut = <T>(column: readonly T[]) => column.slice(after, after + 2);
+    return {
+      ...whole,
+      first: after + 1,
+      version: 6,
+      dt: cut(whole.dt),
+      type: cut(whole.type),
+      step: cut(whole.step),
+      run: cut(whole.run),
+      flag: cut(whole.flag),
+      delta: cut(whole.delta),
+    };
+  });
+  expect(asked).toEqual([
+    { after: 0, version: 0 },
+    { after: 2, version: 0 },
+    { after: 4, version: 2 },
+  ]);
+  expect(story.version).toBe(6);
+});
+
+test('the runs of a step by a record are found however many there are', () => {
+  const story = told(400);
+  for (const seq of [0, 1, 4, 5, 399, 400]) {
+    const begun = story.barsOf('a').filter((bar) => bar.first <= seq);
+    expect(story.begunBy('a', seq)).toBe(begun.length);
+    expect(story.lastBar('a', seq)).toBe(begun.at(-1));
+  }
+  expect(story.begunBy('nowhere', 400)).toBe(0);
+});

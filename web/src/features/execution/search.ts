@@ -1,5 +1,5 @@
 import { list, oneOf, type Raw, text, whole } from '../../kit/search';
-import { readSel, writeSel } from '../../story/select';
+import { readSel, writeSel } from '../../story/sel';
 import { readCamera, writeCamera } from './graph/camera';
 import { readSpan, writeSpan } from './timeline/span';
 

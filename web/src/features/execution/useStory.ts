@@ -11,12 +11,15 @@ import { type Message, Stream, whileVisible } from '../../api/stream';
 import { OVER } from '../../kit';
 import { StoryStore } from '../../story/store';
 
-/** Fetch whatever is missing up to the present; parts come in order. */
+/** Fetch whatever is missing up to the present; parts come in order, each is asked for while the one before is read. */
 export async function caughtUp(story: StoryStore, fetch: (after: number) => Promise<Frames>): Promise<void> {
+  let part = await fetch(story.version);
   for (;;) {
-    const part = await fetch(story.version);
+    const last = part.first - 1 + part.dt.length;
+    const more = last < part.version && part.dt.length > 0 ? fetch(last) : null;
     story.append(part);
-    if (story.version >= part.version || part.dt.length === 0) return;
+    if (!more) return;
+    part = await more;
   }
 }
 

@@ -1,7 +1,7 @@
 /** What every pane of the execution page is given: one story, one selection, one time. */
 import type { ActView } from '../../acts/registry';
 import type { Execution, Graph, WaitingTold } from '../../api/shapes';
-import type { Sel } from '../../story/select';
+import type { Sel } from '../../story/sel';
 import type { StoryStore } from '../../story/store';
 import type { Child } from './child';
 import type { ExecutionSearch } from './search';

@@ -119,7 +119,7 @@ export function Page() {
       {
         id: 'chosen',
         head: <span className="hidden">Selected</span>,
-        width: '36px',
+        width: '44px',
         cell: (row) => (
           <Check
             hideLabel

@@ -9,7 +9,7 @@ import { definition, graph } from '../../api/calls';
 import { keys } from '../../api/keys';
 import { heat, playbook } from '../../api/running';
 import type { GraphArc } from '../../api/shapes';
-import { Button, Drawing, ErrorBox, plural, Skeleton, Tabs, useKeys } from '../../kit';
+import { Button, Drawing, ErrorBox, number, Skeleton, Tabs, useKeys } from '../../kit';
 import { arcShare, factOf } from './heat';
 import { Outcomes } from './Outcomes';
 import css from './playbooks.module.css';
@@ -92,7 +92,11 @@ function GraphTab({ path, digest }: { path: string; digest: string }) {
       {went.data ? (
         <p className="row">
           {went.data.executions ? (
-            <span className="muted">the last {plural(went.data.executions, 'execution')}</span>
+            <span className="muted">
+              {went.data.executions === 1
+                ? 'its execution'
+                : `the last ${number(went.data.executions)} executions`}
+            </span>
           ) : null}
           <Outcomes last={went.data.last} />
         </p>

@@ -17,7 +17,7 @@ import {
   shortId,
   useKeys,
 } from '../../../kit';
-import { readSel, type Sel, writeSel } from '../../../story/select';
+import { readSel, type Sel, writeSel } from '../../../story/sel';
 import type { StoryStore } from '../../../story/store';
 import { Canvas } from '../graph/Canvas';
 import type { Camera } from '../graph/camera';
@@ -152,8 +152,8 @@ function Verdict({ told, onFirst }: { told: Diff; onFirst: () => void }) {
       <span>{senseOf(told.equivalence)}</span>
       {told.same_playbook ? null : <span>· the playbooks are not the same</span>}
       {first ? (
-        <Button onClick={onFirst} title="To the first difference (d)">
-          {`First difference: record ${number(first.record)} of what they lived through`}
+        <Button onClick={onFirst} title="To the first difference of what they lived through (d)">
+          {`First difference: record ${number(first.record)}`}
         </Button>
       ) : null}
       {first ? (

@@ -1,5 +1,5 @@
 import { type Raw, text, whole } from '../../../kit/search';
-import { readSel, writeSel } from '../../../story/select';
+import { readSel, writeSel } from '../../../story/sel';
 
 export interface CompareSearch {
   /** The place on the track that both share; absent is the first difference. */

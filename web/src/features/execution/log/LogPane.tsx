@@ -15,7 +15,7 @@ import {
   usePages,
   VirtualTable,
 } from '../../../kit';
-import { writeSel } from '../../../story/select';
+import { writeSel } from '../../../story/sel';
 import { lastAtMost } from '../../../story/store';
 import { tokenOfRecord } from '../looks';
 import type { View } from '../view';

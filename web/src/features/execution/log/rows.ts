@@ -1,5 +1,5 @@
 /** Which records the log shows: by what they are about, never by what mentions it. */
-import type { Sel } from '../../../story/select';
+import type { Sel } from '../../../story/sel';
 import { recordsOfSel } from '../../../story/select';
 import type { StoryStore } from '../../../story/store';
 

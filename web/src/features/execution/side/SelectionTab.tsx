@@ -93,8 +93,8 @@ function StepBox({ view, step }: { view: View; step: string }) {
   const facts = story.stepAt(seq, step);
   const node = graph?.nodes.find((one) => one.id === step || one.step === step);
   const look = lookOfStep(facts, waiting.get(step));
-  const bars = story.barsOf(step).filter((bar) => bar.first <= seq);
-  const loop = node?.loop ? bars.at(-1) : undefined;
+  const last = story.lastBar(step, seq);
+  const loop = node?.loop ? last : undefined;
   return (
     <div className="stack">
       <div className="row wrap">
@@ -118,8 +118,8 @@ function StepBox({ view, step }: { view: View; step: string }) {
       {waiting.get(step) ? <p className="data">{waiting.get(step)?.sentence}</p> : null}
       {loop ? <LoopMap view={view} run={loop.run} /> : null}
       <StepActs view={view} />
-      {bars.length === 1 && bars[0] && !loop ? (
-        <RunBox view={view} run={bars[0].run} />
+      {last && story.begunBy(step, seq) === 1 && !loop ? (
+        <RunBox view={view} run={last.run} />
       ) : (
         <Runs view={view} step={step} />
       )}

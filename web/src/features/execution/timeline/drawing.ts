@@ -2,7 +2,7 @@
 import type { Token } from '../../../kit';
 import type { FoldedTime } from '../../../story/play';
 import { TOKEN_OF_BAR } from '../looks';
-import { type Lane, spanOf } from './lanes';
+import type { Lane } from './lanes';
 import { type Window, within } from './span';
 
 export const LANE = 24;
@@ -78,14 +78,16 @@ function paintLane(
   const { room, window, scale, chosen } = picture;
   pen.fillStyle = ink.raised;
   pen.fillRect(0, top + EDGE, room, LANE - 2 * EDGE);
+  const x = (time: number) => within(window, scale.at(time)) * room;
   // what would lie within a pixel that has this colour already is left out: very many bars cost no more than their lane
   let [inked, last] = [-3, ''];
   for (const bar of lane.bars) {
-    const span = spanOf(lane.story, bar, lane.seq, scale, picture.here);
-    const from = within(window, span.from) * room;
-    const to = within(window, span.to) * room;
-    if (to < -2 || from > room) continue;
-    const colour = ink[span.isOpen ? 'running' : (TOKEN_OF_BAR[bar.state] ?? 'idle')];
+    const isOpen = bar.last === 0 || bar.last > lane.seq;
+    const to = x(isOpen ? picture.here : lane.story.timeOf(bar.last));
+    if (to < -2) continue;
+    const from = x(lane.story.timeOf(bar.first));
+    if (from > room) continue;
+    const colour = ink[isOpen ? 'running' : (TOKEN_OF_BAR[bar.state] ?? 'idle')];
     const isChosen = !lane.isWithin && chosen === bar.run;
     if (Math.max(to, from + 2) <= inked && colour === last && !isChosen) continue;
     [inked, last] = [Math.max(inked, Math.ceil(Math.max(to, from + 2))), colour];

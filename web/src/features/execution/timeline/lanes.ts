@@ -14,14 +14,10 @@ export interface Lane {
 
 /** The lanes, in the order in which their steps first began, as far as a record goes. */
 export function lanesOf(story: StoryStore, seq: number, isWithin = false): Lane[] {
-  const lanes = new Map<string, Lane>();
-  for (const bar of story.bars) {
-    if (bar.first > seq) break;
-    const lane = lanes.get(bar.step);
-    if (lane) lane.bars.push(bar);
-    else lanes.set(bar.step, { step: bar.step, bars: [bar], story, seq, isWithin });
-  }
-  return [...lanes.values()];
+  return [...story.ran].flatMap((step) => {
+    const bars = story.barsOf(step).slice(0, story.begunBy(step, seq));
+    return bars.length ? [{ step, bars, story, seq, isWithin }] : [];
+  });
 }
 
 /** The lanes of an execution, with those of a child below the step that started it. */
