@@ -63,7 +63,7 @@ class Schedules:
         seen = replaces if replaces and replaces != ANY else None
         asked = c.Steer(now=0.0, actor=who.name, act="set", keeps=keeps, replaces=seen)
         known = await self._tables.keepers(who.namespace, name)
-        if not any(one.row.ended is None for one in known):
+        if not await self._tables.is_kept(known):
             if replaces:
                 raise StaleError(f"'{name}' is not there now")
             lineage = _lineage(who.namespace, name, known)
