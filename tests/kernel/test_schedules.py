@@ -271,6 +271,16 @@ def test_another_text_counts_from_then_on() -> None:
     assert kept.times == ["01:00", "02:15", "03:15"]
 
 
+@pytest.mark.spec("S24")
+def test_another_text_is_refused_to_who_saw_another_one() -> None:
+    kept = _hourly()
+    seen = kept.state.timetable.digest  # type: ignore[union-attr]
+    other = _keeps(_schedule("cron: 15 * * * *\n"))
+    assert kept.steer("set", keeps=other, replaces=seen) == ""
+    assert "not the one that was seen" in kept.steer("set", keeps=other, replaces=seen)
+    assert kept.steer("set", keeps=_keeps(_schedule("every_s: 60\n")), replaces=other.digest) == ""
+
+
 def test_another_text_does_not_end_a_pause_unless_it_says_so() -> None:
     kept = _hourly("overlap: allow\n")
     kept.steer("pause")

@@ -162,6 +162,14 @@ def test_a_number_that_no_store_holds_is_refused(api: httpx2.Client, path: str) 
     assert api.get(path.format(id=begun)).status_code in (400, 404)
 
 
+@pytest.mark.parametrize("path", ["/audit?cursor=null", "/audit?after=NULL"])
+def test_a_number_is_not_the_word_null(api: httpx2.Client, path: str) -> None:
+    answer = api.get(path)
+    assert (answer.status_code, answer.json()["code"]) == (400, "bad-request")
+    assert "leave it out" in answer.json()["detail"]
+    assert api.get("/executions?playbook=null").json()["items"] == []
+
+
 def test_what_may_be_said_once_is_not_said_twice(api: httpx2.Client) -> None:
     twice = api.get("/executions?playbook=a&playbook=b")
     assert twice.status_code == 400

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from fuzz_plan import NOT_CHECKED, NOT_CHECKED_THERE
 
 ROOT = Path(__file__).parents[2]
 
@@ -14,6 +15,11 @@ ROOT = Path(__file__).parents[2]
 @pytest.fixture(scope="module")
 def script() -> dict[str, Any]:
     return runpy.run_path(str(ROOT / "scripts/fuzz_api.py"))
+
+
+def test_every_check_that_is_left_out_is_in_the_table_of_the_docs() -> None:
+    page = (ROOT / "docs/concepts/faults.md").read_text("utf-8")
+    assert all(f"| `{check}` |" in page for check in (*NOT_CHECKED, *NOT_CHECKED_THERE))
 
 
 @pytest.mark.slow

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -104,6 +105,28 @@ def test_of_two_who_change_a_schedule_the_second_is_told(api: httpx2.Client) -> 
     assert again.status_code == 200, "who did not hear the answer may ask once more"
     assert api.get("/schedules/both").json()["every_s"] == 3600.0
     assert api.delete("/schedules/both").status_code == 200
+
+
+@pytest.mark.slow
+@pytest.mark.spec("S24")
+def test_of_many_who_make_or_change_a_schedule_at_once_one_does(
+    server: Served, api: httpx2.Client
+) -> None:
+    seen = NEW
+    for number in range(1, 6):
+
+        def put(writer: int, number: int = number, seen: dict[str, str] = seen) -> httpx2.Response:
+            with server.client() as own:
+                text = _text("raced", f"every_s: {number * 1000 + writer}\n")
+                return _put(own, "raced", text, **seen)
+
+        with ThreadPoolExecutor(4) as pool:
+            answers = list(pool.map(put, range(4)))
+        assert sorted(one.status_code for one in answers) == [201, 412, 412, 412]
+        (won,) = (one for one in answers if one.status_code == 201)
+        seen = {"If-Match": won.headers["etag"]}
+        assert api.get("/schedules/raced").headers["etag"] == won.headers["etag"]
+    assert api.delete("/schedules/raced").status_code == 200
 
 
 def test_a_schedule_is_shown_with_the_text_of_its_author(api: httpx2.Client) -> None:

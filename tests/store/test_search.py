@@ -124,3 +124,24 @@ def test_a_database_with_the_extension_looks_texts_up(new_database: Callable[[],
         await connection.close()
 
     asyncio.run(main())
+
+
+def test_a_database_that_has_no_extension_is_searched_as_before(
+    empty_database: Callable[[], str],
+) -> None:
+    """Whoever owns it may not be allowed to add one: the migration goes on, and the same is found."""
+
+    async def main() -> None:
+        dsn = empty_database()
+        store = await PostgresStore.open(dsn)
+        there = rows(20)
+        await applied(store, *(make_start(row.id, row=row) for row in there))
+        for text in ("quorum", "100%", "un der", "ab", "team=blue"):
+            expected = [row.id for row in reversed(there) if text.casefold() in search_text(row)]
+            page = await store.executions(ExecutionFilter(text=text))
+            assert [stored.row.id for stored in page.rows] == expected, text
+            counted = await store.count_executions(ExecutionFilter(text=text), "status")
+            assert sum(one.count for one in counted) == len(expected)
+        await store.close()
+
+    asyncio.run(main())

@@ -13,14 +13,14 @@ from petra.desk.document_acts import Acts, chosen_act, under
 from petra.desk.ids import new_id
 from petra.desk.principal import May, Principal
 from petra.desk.requests import OnSchedules
-from petra.desk.timetables import Timetables, UnknownScheduleError
+from petra.desk.timetables import Timetables
 from petra.engine import Answered, Engine
-from petra.engine.catalogue import StaleError
+from petra.engine.catalogue import ANY, StaleError
 from petra.engine.courier import TAKEN
 from petra.engine.documents import Documents
 from petra.errors import UsageError
 from petra.kernel import commands as c
-from petra.kernel.schedules import FILL_MAX, to_fill
+from petra.kernel.schedules import CHANGED, FILL_MAX, to_fill
 from petra.kernel.state import derive
 from petra.kernel.timetable import Keeps
 from petra.playbook.documents import read_document
@@ -45,47 +45,43 @@ class Schedules:
         """Make a text the current one of a schedule, and have it kept.
 
         Raises:
-            StaleError: the current one is not the one that it ``replaces``.
+            StaleError: the one that is kept is not the one that it ``replaces``.
         """
         who.must(May.APPLY)
-        if replaces is not None:
-            replaces = await self._before(who, schedule.name, replaces)
-        done = await self._documents.apply(schedule, who.namespace, replaces=replaces)
-        kept = await self._keep(who, schedule)
+        kept = await self._keep(who, schedule, replaces)
+        done = await self._documents.apply(schedule, who.namespace)
         return {**done.data(), "unchanged": done.unchanged and not kept}
 
-    async def _before(self, who: Principal, name: str, replaces: str) -> str:
-        """Return which text in the catalogue is replaced. Of a schedule that was removed, the last one is still there.
+    async def _keep(self, who: Principal, schedule: Schedule, replaces: str | None) -> bool:
+        """Have a schedule kept as its text says; whether anything had to be done for that.
 
-        Raises:
-            StaleError: nobody keeps the schedule that it ``replaces`` any more.
+        The execution that keeps it is asked whether it still is what somebody saw, and one that is new has an id that only one
+        can begin: so of those who ask at once one is first, and the others are told.
         """
-        try:
-            await self._tables.table(who.namespace, name)
-        except UnknownScheduleError:
-            if replaces:
-                raise StaleError(f"'{name}' is not there now") from None
-            last = await self._documents.current(name, who.namespace)
-            return last.digest if last is not None else ""
-        return replaces
-
-    async def _keep(self, who: Principal, schedule: Schedule) -> bool:
-        """Have a schedule kept as its text says; whether anything had to be done for that."""
+        name = schedule.name
         keeps = Keeps(schedule=to_plain(schedule), digest=schedule.digest)
-        asked = c.Steer(now=0.0, actor=who.name, act="set", keeps=keeps)
-        known = await self._tables.keepers(who.namespace, schedule.name)
-        if not any(one.row.ended is None for one in known):
-            lineage = _lineage(who.namespace, schedule.name, known)
+        seen = replaces if replaces and replaces != ANY else None
+        asked = c.Steer(now=0.0, actor=who.name, act="set", keeps=keeps, replaces=seen)
+        known = await self._tables.keepers(who.namespace, name)
+        if not await self._tables.is_kept(known):
+            if replaces:
+                raise StaleError(f"'{name}' is not there now")
+            lineage = _lineage(who.namespace, name, known)
             begun = await self._engine.keep(
-                lineage, schedule.name, keeps, asked=asked, namespace=who.namespace
+                lineage, name, keeps, asked=asked, namespace=who.namespace
             )
             if begun.refused != TAKEN:
                 _accepted(begun)
                 return True
-        execution, table = await self._tables.table(who.namespace, schedule.name)
+        if replaces == "":
+            raise StaleError(f"'{name}' is there now")
+        execution, table = await self._tables.table(who.namespace, name)
         if table.digest == schedule.digest:
             return False
-        _accepted(await self._engine.steer(execution, asked, request=["set", schedule.digest]))
+        answered = await self._engine.steer(execution, asked, request=["set", schedule.digest])
+        if answered.refused == CHANGED:
+            raise StaleError(f"'{name}' is another one now")
+        _accepted(answered)
         return True
 
     async def remove(self, who: Principal, name: str) -> dict[str, Any]:

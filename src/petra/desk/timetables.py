@@ -5,7 +5,7 @@ The execution that keeps a schedule is found by its label. One that has handed o
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from itertools import islice
 from typing import Any, Final
 
@@ -99,6 +99,12 @@ class Timetables:
         """Return all executions that keep or kept a schedule, the latest first."""
         wanted = ExecutionFilter(labels=((KEEPS, name),), namespace=namespace)
         return (await self.store.executions(wanted, limit=LISTED_MAX)).rows
+
+    async def is_kept(self, keepers: Sequence[StoredExecution]) -> bool:
+        """Whether one of those still keeps the schedule, or has handed on to another that is about to begin."""
+        if any(one.row.ended is None for one in keepers):
+            return True
+        return bool(keepers) and _handed_on((await self._view(keepers[0].row.id)).state)
 
 
 def _handed_on(state: State) -> bool:

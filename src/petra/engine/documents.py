@@ -57,8 +57,7 @@ class Documents:
         digest = current.digest if current is not None else ""
         if replaces == ANY and current is not None:
             replaces = None
-        again = replaces and digest == row.digest  # of whoever did not hear the answer
-        if replaces not in (None, digest) and not again:
+        if replaces not in (None, digest):
             raise StaleError(
                 f"'{document.name}' is {f'at {digest[:12]}' if digest else 'not there'} now"
             )

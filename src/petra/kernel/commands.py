@@ -228,12 +228,13 @@ class Retry(Asked, frozen=True, kw_only=True, tag="retry"):
 class Steer(Asked, frozen=True, kw_only=True, tag="schedule"):
     """Somebody wants something of a schedule: set, pause, resume, run, backfill (S24).
 
-    ``keeps`` is another text of it, ``since`` and ``until`` are the times to fill in, ``child`` is how that is called which
-    is run now.
+    ``keeps`` is another text of it, ``replaces`` the digest of the one that its author saw; ``since`` and ``until`` are the
+    times to fill in, ``child`` is how that is called which is run now.
     """
 
     act: str
     keeps: Keeps | None = None
+    replaces: str | None = None
     since: float = 0.0
     until: float = 0.0
     child: str = ""

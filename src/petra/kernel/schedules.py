@@ -37,6 +37,8 @@ FILL_MAX = 10_000
 """So many times can be filled in at once."""
 PAUSE_S = 0.1
 """So long after a decision that started as many as it may, the next ones are started."""
+CHANGED = "the schedule is not the one that was seen"
+"""Why another text is refused whose author saw another one."""
 RECORDS_MAX = 2_000
 """A log of so many records is handed on."""
 
@@ -62,6 +64,8 @@ def steer(turn: Turn, command: c.Steer) -> None:
         raise RefusedError("this execution keeps no schedule")
     match command.act:
         case "set" if command.keeps is not None:
+            if command.replaces not in (None, table_of(turn).digest):
+                raise RefusedError(CHANGED)
             _set(turn, command.keeps, command)
         case "pause":
             if table_of(turn).paused:

@@ -58,6 +58,17 @@ def refuse_unknown(request: Request[Any, Any, Any]) -> None:
             raise ProblemError("unknown-parameter", f"there is no parameter '{name[:100]}'; {hint}")
         if name not in MANY and len(parameters.getall(name)) > 1:
             raise ProblemError("bad-request", f"'{name}' is given more than once")
+        if parameters[name].lower() == "null" and name in _no_texts(request.route_handler):
+            raise ProblemError("bad-request", f"'{name}=null': leave it out, or give a value")
+
+
+@cache
+def _no_texts(handler: BaseRouteHandler) -> frozenset[str]:
+    """Return the parameters of a call that are no texts: of those the framework takes the word null for none."""
+    fields = handler.parsed_fn_signature.parameters.items()
+    return frozenset(
+        name for name, one in fields if one.is_optional and not one.has_inner_subclass_of(str)
+    )
 
 
 @cache
