@@ -36,5 +36,5 @@ class StrictRequest(Request[Any, Any, Any]):
             words = str(error)
             place = _PLACE.search(words)
             pointer = "/" + place[1].replace(".", "/") if place and place[1] else ""
-            message = {"pointer": pointer, "message": _PLACE.sub("", words)}
-            raise ProblemError("bad-request", "the request cannot be read", [message]) from None
+            fault = {"pointer": pointer, "message": words}
+            raise ProblemError("bad-request", "the request cannot be read", [fault]) from None

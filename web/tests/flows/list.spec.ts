@@ -93,6 +93,28 @@ test.describe('the list of executions', () => {
     await page.waitForURL(`**/e/${id}**`);
   });
 
+  test('a row that is told of while the list is asked for is not lost', async ({ inside: page, served }) => {
+    let release = () => {};
+    const held = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    const asked = page.waitForRequest(/executions\?.*label=/);
+    await page.route(/\/api\/v1\/executions\?/, async (route) => {
+      const answer = await route.fetch();
+      await held;
+      await route.fulfill({ response: answer });
+    });
+    await served.run(FAILING, {}, { team: 'late' });
+    await page.goto(`${served.said.url}/executions?label=team:late`);
+    await asked;
+    await expect(page.getByTestId('connection')).toContainText('connected');
+    const counted = page.waitForRequest(/executions\/counts/); // it counts again once it has heard of a row
+    await served.run(APPROVAL, {}, { team: 'late' });
+    await counted;
+    release();
+    await expect(page.getByRole('row').filter({ has: page.getByRole('gridcell') })).toHaveCount(2);
+  });
+
   test('the keys and the palette are there, in both themes', async ({ inside: page, served }) => {
     await page.goto(`${served.said.url}/executions`);
     await expect(page.getByRole('heading', { name: 'Executions' })).toBeVisible();

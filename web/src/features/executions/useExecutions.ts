@@ -27,6 +27,8 @@ export function useExecutions(query: ListQuery) {
   const latest = useRef({ query, key });
   latest.current = { query, key };
   const timer = useRef<ReturnType<typeof setTimeout> | undefined>(undefined);
+  /** What was told while the list was asked for: the answer may be older, so it is told again after it. */
+  const heard = useRef<Message[]>([]);
 
   const recount = useCallback(() => {
     timer.current ??= setTimeout(() => {
@@ -44,6 +46,7 @@ export function useExecutions(query: ListQuery) {
       if (message.type === 'execution.row') {
         const row = message.data as ExecutionItem;
         recount();
+        if (client.isFetching({ queryKey: now.key })) heard.current.push(message);
         const pages = client.getQueryData<Pages>(now.key);
         if (!pages) return;
         const next = patched(pages, row);
@@ -53,6 +56,7 @@ export function useExecutions(query: ListQuery) {
           else setWaiting((was) => [row, ...was.filter((one) => one.id !== row.id)]);
         }
       } else if (message.type === 'execution.gone') {
+        if (client.isFetching({ queryKey: now.key })) heard.current.push(message);
         change((pages) => removed(pages, (message.data as { id: string }).id));
         recount();
       } else if (message.type === 'hello' || message.type === 'reset') {
@@ -61,6 +65,11 @@ export function useExecutions(query: ListQuery) {
     },
     [client, recount],
   );
+
+  useEffect(() => {
+    if (found.isFetching) return;
+    for (const message of heard.current.splice(0)) take(message);
+  }, [found.isFetching, take]);
 
   useEffect(() => {
     const types = ['hello', 'execution.row', 'execution.gone', 'reset', 'bye'];
