@@ -117,6 +117,7 @@ class _Going(subprocess.Popen[str]):
             "left": True,
             "more": more,
             "alone": alone,
+            "umask": _umask(),
         }
         files = [own if end == -1 else end for own, end in enumerate(theirs)] + list(more)
         with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as connection, _takes_orphans():
@@ -141,6 +142,12 @@ def _takes_orphans() -> Iterator[None]:
 
 def _parent_of(pid: int) -> int:
     return int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
+
+
+def _umask() -> int:
+    """Return that of this process, without changing it for its threads."""
+    lines = Path("/proc/self/status").read_text().splitlines()
+    return int(next(line for line in lines if line.startswith("Umask:")).split()[1], 8)
 
 
 class _Own(_Going):
@@ -293,6 +300,8 @@ def become(connection: socket.socket) -> None:
     connection.close()
     if order.get("alone"):
         os.setsid()
+    if "umask" in order:
+        os.umask(order["umask"])
     _place(files, (_IN, _OUT, _ERR, *order.get("more", ())))
     sys.stdout.reconfigure(line_buffering=os.isatty(_OUT))  # type: ignore[union-attr] # as at a start
     early_stem.started = stem_started
