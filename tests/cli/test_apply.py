@@ -86,6 +86,33 @@ def test_a_folder_is_applied_whole_or_not_at_all(command: Command) -> None:
     assert [one["path"] for one in applied(command, "books")] == ["a", "b"]
 
 
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (HEAD.replace("{%s}", "{name: bad") + NOOP, "P004"),
+        (HEAD % "name: bad" + NOOP + "#" * 1_100_000, "P003"),
+        ((HEAD % "name: bad" + NOOP).replace("name: bad", "name: b\u00e4d").encode("latin-1"), "P002"),
+        (HEAD.replace("{%s}", "[]") + NOOP, "metadata"),
+        ("apiVersion: petra/v1\nkind: Schedule\nmetadata: {name: bad\nplaybook: good\n", "P004"),
+    ],
+    ids=["not YAML", "too large", "not UTF-8", "no metadata", "another kind"],
+)  # fmt: skip
+def test_a_file_of_a_folder_that_says_it_is_a_playbook_is_never_passed_over(
+    command: Command, text: str | bytes, said: str
+) -> None:
+    put("shop/good.yaml", "name: good")
+    Path("shop/notes.yaml").write_text("about: |\n  kind: Playbook\n")
+    Path("shop/bad.yaml").write_bytes(text if isinstance(text, bytes) else text.encode())
+    done = command("apply", "shop")
+    assert done.exit_code == 1
+    assert said in done.output
+    assert "bad.yaml" in done.output
+    Path("shop/bad.yaml").unlink()
+    assert [(one["path"], one["unchanged"]) for one in applied(command, "shop")] == [
+        ("good", False)
+    ]
+
+
 def test_two_files_cannot_be_the_same_playbook(command: Command) -> None:
     put("a.yaml", "name: bill")
     put("b.yaml", "name: bill")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from datetime import datetime
 from pathlib import Path
@@ -21,14 +22,19 @@ from petra.clock import SystemClock
 from petra.desk import Apply
 from petra.engine.catalogue import Catalogue, applied_data, own_text, read_here
 from petra.errors import UsageError
-from petra.library import Library
+from petra.library import Library, files_of
 from petra.playbook import Playbook, Reading, to_yaml
+from petra.playbook.yaml12 import TEXT_BYTES_MAX
 from petra.store.base import Store
 from petra.store.rows import PlaybookRow as Row
 
 _DIGEST = 12
 """So much of a digest is shown."""
 _MOST = 1_000
+_KIND = re.compile(
+    rb"""^["']?kind["']?\s*:\s*["']?(Playbook|Schedule|Trigger|Resource)\b""", re.MULTILINE
+)
+"""A line that says so; where it begins, nothing but a key of the whole document can stand."""
 PIECE_BYTES = 4 * 1024 * 1024
 """So much is sent to a server at once: as JSON it is more, and a body has 16 MiB."""
 
@@ -127,10 +133,21 @@ def _files(paths: tuple[str, ...], *, others: bool) -> Iterable[Path]:
             if document_in(path) is None:
                 yield path
             continue
-        found = [head.file for head in Library(shelves=[path]).heads()]
+        good = {head.file for head in Library(shelves=[path]).heads()}
+        found = [file for file in files_of(path, deep=True) if file in good or _is_broken(file)]
         if not found and not others:
             raise click.UsageError(f"there is no playbook in {given}; they end in .yaml or .yml")
         yield from found
+
+
+def _is_broken(file: Path) -> bool:
+    """Tell whether a file says that it is a document, though nobody can read it as one: what is wrong is to be said."""
+    try:
+        with file.open("rb") as opened:
+            said = _KIND.search(opened.read(TEXT_BYTES_MAX)) is not None
+    except OSError:
+        return False
+    return said and document_in(file) is None
 
 
 def _refuse_twins(books: dict[Path, Playbook]) -> None:
