@@ -12,6 +12,8 @@ from server.newcomers import WORD, acting_as, browser, user
 from server.test_executions import started
 from server.test_gate import code_of
 
+from petra.desk import login_name
+
 
 def test_a_user_logs_in_acts_and_leaves(server: Served, api: httpx2.Client) -> None:
     name = user(api, "operator@default")
@@ -207,6 +209,24 @@ def test_an_approver_sees_and_decides_what_concerns_them(
         done = finance.post(act, json={"action": "approve"}, headers={"Prefer": "wait=30"})
         assert done.status_code == 200, done.text
         assert done.json()["status"] == "completed"
+
+
+def test_a_log_in_with_a_code_is_the_owners_and_a_look_at_the_page_is_none(
+    server: Served, api: httpx2.Client
+) -> None:
+    def log_ins() -> list[tuple[str, str, str]]:
+        found = api.get("/audit", params={"limit": 500}).json()["items"]
+        return [
+            (one["actor"], one["outcome"], one["code"]) for one in found if one["act"] == "log in"
+        ]
+
+    before = len(log_ins())
+    with httpx2.Client(base_url=server.url, timeout=300) as page:
+        assert page.get("/login").status_code == 200
+        assert len(log_ins()) == before
+        refused = page.get("/login", params={"code": "guessed"}, headers={"Accept": "text/html"})
+        assert refused.status_code == 303
+    assert log_ins()[: len(log_ins()) - before] == [(login_name(), "refused", "no-credentials")]
 
 
 def test_acts_log_ins_and_refusals_are_noted(server: Served, api: httpx2.Client) -> None:

@@ -12,7 +12,7 @@ from litestar.params import FromQuery, JSONBody
 from litestar.response import Redirect
 
 from petra.accounts.register import SESSION_S
-from petra.desk.principal import May
+from petra.desk.principal import May, login_name
 from petra.engine.plight import troubles
 from petra.server.answers.overview import Alive, Me, Meta, ServerVersion, SessionBegun, StoreStats
 from petra.server.gate import BODY_MAX
@@ -67,7 +67,7 @@ async def login(
     """Begin a session with the code that 'petra serve' printed, and go to the first page; without one, ask who it is."""
     if code is None:
         return await ui_page(service)
-    request.state.tried = ""  # a code is the owner's
+    request.state.tried = login_name()  # a code is the owner's
     try:
         secret = await service.identity.begin(code, presented_by(request), address_of(request))
     except ProblemError as problem:
@@ -146,7 +146,7 @@ async def begin(
 ) -> Response[dict[str, str]]:
     """Begin a session with a name and a password, or with a one-time code."""
     asked, address = presented_by(request), address_of(request)
-    request.state.tried = data.name
+    request.state.tried = data.name or login_name()
     if bool(data.code) == bool(data.name):
         raise ProblemError("bad-request", "give 'name' and 'password', or 'code'")
     if data.code:
