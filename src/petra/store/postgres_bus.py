@@ -66,7 +66,13 @@ class PostgresBus:
             return
         try:
             ear = await asyncpg.connect(self._dsn, timeout=CONNECT_TIMEOUT_S)
-            await ear.add_listener(CHANNEL, lambda *given: heard(given[3]))
+            try:
+                await ear.add_listener(CHANNEL, lambda *given: heard(given[3]))
+            except (
+                BaseException
+            ):  # also who is told to stop lets go of it: nobody else knows it yet
+                ear.terminate()
+                raise
         except (OSError, TimeoutError, asyncpg.PostgresError, asyncpg.InterfaceError) as error:
             raise UnavailableError(f"the database cannot be reached: {error}") from error
         self._ear = ear
