@@ -30,6 +30,21 @@ class Halting:
         self.open = False
 
 
+class Willing:
+    """A connection on which one can listen."""
+
+    open = True
+
+    async def add_listener(self, *_: object) -> None:
+        await asyncio.sleep(0)
+
+    def is_closed(self) -> bool:
+        return not self.open
+
+    def terminate(self) -> None:
+        self.open = False
+
+
 @pytest.mark.parametrize("fails", [TimeoutError, lambda: asyncpg.InterfaceError("it is gone")])
 def test_a_connection_on_which_nobody_can_listen_is_let_go_of(
     fails: Callable[[], BaseException], monkeypatch: pytest.MonkeyPatch
@@ -56,6 +71,27 @@ def test_who_is_told_to_stop_while_beginning_to_listen_lets_go_of_the_connection
         with pytest.raises(asyncio.CancelledError):
             await hearing
         assert not made.open
+
+    asyncio.run(main())
+
+
+def test_of_two_who_begin_to_listen_at_once_one_makes_the_connection(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    made: list[Willing] = []
+
+    async def connect(*_: object, **__: object) -> Willing:
+        await asyncio.sleep(0)
+        made.append(Willing())
+        return made[-1]
+
+    async def main() -> None:
+        monkeypatch.setattr(asyncpg, "connect", connect)
+        bus = PostgresBus("postgresql://nowhere")
+        await asyncio.gather(bus.hear(print), bus.hear(print))
+        assert len(made) == 1
+        await bus.close()
+        assert not any(one.open for one in made)
 
     asyncio.run(main())
 

@@ -33,6 +33,7 @@ class PostgresBus:
     def __init__(self, dsn: str) -> None:
         self._dsn = dsn
         self._ear: Connection | None = None
+        self._beginning = asyncio.Lock()
         self._mouth: Connection | None = None
         self._waiting: dict[str, None] = {}
         self._telling: asyncio.Task[None] | None = None
@@ -61,9 +62,12 @@ class PostgresBus:
         return self._mouth
 
     async def hear(self, heard: Heard) -> None:
-        """Hear from now on, through a connection of its own."""
-        if self._ear is not None and not self._ear.is_closed():
-            return
+        """Hear from now on, through a connection of its own; of several who ask at once one makes it."""
+        async with self._beginning:
+            if self._ear is None or self._ear.is_closed():
+                self._ear = await self._listening(heard)
+
+    async def _listening(self, heard: Heard) -> Connection:
         try:
             ear = await asyncpg.connect(self._dsn, timeout=CONNECT_TIMEOUT_S)
             try:
@@ -75,7 +79,7 @@ class PostgresBus:
                 raise
         except (OSError, TimeoutError, asyncpg.PostgresError, asyncpg.InterfaceError) as error:
             raise UnavailableError(f"the database cannot be reached: {error}") from error
-        self._ear = ear
+        return ear
 
     async def close(self) -> None:
         """Tell what is to be told, and let go of the connections."""
