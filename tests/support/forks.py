@@ -173,6 +173,7 @@ class _Own(_Going):
         import_module("petra.worker.stem").main(args[1:])
 
 
+_TESTS = str(Path(__file__).parents[1])
 _WORKERS = ("petra.worker.stem", "petra.worker.__main__", "petra.event_loop", "uvloop")
 _STORE = ("petra.store.sqlite", *_WORKERS)
 PETRA = Forked(
@@ -180,7 +181,7 @@ PETRA = Forked(
     others=("petra.cli.run", "petra.cli.executions", "petra.cli.accounts", "petra.cli.ps", *_STORE),
 )
 SERVER = Forked(
-    "petra.cli",
+    "support.server_program",
     others=(
         "petra.accounts.oidc",
         "petra.cli.dev",
@@ -197,12 +198,13 @@ SERVER = Forked(
         "uvicorn.protocols.http.httptools_impl",
         "uvicorn.protocols.websockets.websockets_sansio_impl",
     ),
+    path=_TESTS,
 )
 
 
 LSP = Forked("petra.cli", others=("petra.cli.lsp", "petra.cli.language_server"))
 MCP = Forked("petra.cli", others=("petra.cli.mcp", "petra.cli.agent_pipe", "mcp", *SERVER.others))
-STEM = Forked("support.stem", others=_WORKERS, path=str(Path(__file__).parents[1]))
+STEM = Forked("support.stem", others=_WORKERS, path=_TESTS)
 _PYTHON = (sys.executable, {k: v for k, v in os.environ.items() if k.startswith("PYTHON")})
 stem_started_anew = early_stem.started
 
