@@ -5,8 +5,6 @@ It is what the server makes anew when it is not forked: of the same prefix, of t
 
 from __future__ import annotations
 
-import sys
-
 from litestar import Litestar
 
 from petra import __version__, cli
@@ -26,6 +24,5 @@ def laid_out(prefix: str, version: str) -> Litestar:
 
 
 def main() -> None:
-    del sys.path[0]  # this folder, which no server asks for
     app.laid_out = laid_out
     cli.main()
