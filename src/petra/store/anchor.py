@@ -21,6 +21,7 @@ from pathlib import Path
 import msgspec
 
 from petra.private import FILE, open_file
+from petra.store.errors import FullError
 from petra.store.rows import Row
 
 ANCHOR_SYNC_S = 1.0
@@ -72,6 +73,11 @@ class AnchorLine(msgspec.Struct, omit_defaults=True, frozen=True):
 
 _decode = msgspec.json.Decoder(AnchorLine).decode
 _encode = msgspec.json.Encoder().encode
+
+
+def anchor_of(store: Path) -> Path:
+    """Return where the anchor of a store is."""
+    return store.with_name(store.name + ".heads")
 
 
 def head_of(execution: str, version: int, digest: bytes) -> Head:
@@ -154,13 +160,18 @@ class Anchor:
         """Say which executions are going to be deleted, durably.
 
         Raises:
-            OSError: it could not be said, so they must stay.
+            FullError: it could not be said, so they must stay.
         """
         gone = list(executions)
         self._late += _written(AnchorLine(gone=gone))
         self._last = [head for head in self._last if head[0] not in gone]
-        self._write()
-        os.fsync(self._file)
+        try:
+            self._write()
+            os.fsync(self._file)
+        except OSError as error:
+            raise FullError(
+                f"{self.path} cannot be written ({error}); nothing was deleted"
+            ) from error
 
     def sync(self) -> None:
         """Have everything that was said on the disk."""

@@ -13,6 +13,7 @@ import asyncio
 import threading
 from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
 from pathlib import Path
 from typing import TypeVar
 
@@ -26,7 +27,7 @@ from petra.store import sqlite_lists as lists
 from petra.store import sqlite_read as reading
 from petra.store import sqlite_schema as schema
 from petra.store import sqlite_write as writing
-from petra.store.anchor import ANCHOR_SYNC_S, Anchor, Head, Lost, read_anchor
+from petra.store.anchor import ANCHOR_SYNC_S, Anchor, Head, Lost, anchor_of, read_anchor
 from petra.store.base import PAGE, READ_LIMIT, Committed, CountedBy
 from petra.store.bus import InProcessBus
 from petra.store.errors import (
@@ -40,6 +41,7 @@ from petra.store.errors import (
 from petra.store.judge import check_batch
 from petra.store.owner import Ownership
 from petra.store.queries import load_queries
+from petra.store.remembered import KEPT_MAX, Remembered
 from petra.store.rows import (
     Answer,
     AuditNote,
@@ -103,7 +105,10 @@ class SqliteStore:
         self._writer = SideThread("petra-store-writer")
         self._readers = ThreadPoolExecutor(READERS, thread_name_prefix="petra-store-reader")
         self.bus = InProcessBus()
-        self.accounts = SqliteAccounts(self._read, self._write)
+        self.accounts = SqliteAccounts(self._read, self._write, shared=readonly)
+        self._applied = Remembered[tuple[str, str | None, str], PlaybookRow](
+            0 if readonly else KEPT_MAX
+        )
         self.notifications = SqliteNotifications(self._read, self._write)
         self.permits = SqlitePermits(self._read)
         self.arrivals = SqliteArrivals(self._read, self._write)
@@ -268,7 +273,7 @@ class SqliteStore:
         assert anchor is not None, "the store is open for writing"
         try:
             if deleted:
-                _release(anchor, deleted)
+                anchor.release(deleted)
             connection.execute("COMMIT")
         except BaseException:
             self._roll_back()
@@ -378,9 +383,10 @@ class SqliteStore:
         """Store a batch; see ``Store.commit``."""
         check_batch(batch)
         moved: list[Head] = []
-        return await self._write(
-            lambda c: writing.BatchWriter(c, self._heads, moved).write(batch), moved=moved
-        )
+        with self._applied.changing() if batch.playbooks else nullcontext():
+            return await self._write(
+                lambda c: writing.BatchWriter(c, self._heads, moved).write(batch), moved=moved
+            )
 
     async def claim_shards(
         self, holder: str, shards: Collection[int], *, lease_s: float
@@ -429,7 +435,8 @@ class SqliteStore:
         self, path: str, namespace: str = DEFAULT, note: AuditNote | None = None
     ) -> int:
         """Let nobody find the playbooks of a path any more."""
-        return await self._write(lambda c: writing.archive(c, path, namespace, note))
+        with self._applied.changing():
+            return await self._write(lambda c: writing.archive(c, path, namespace, note))
 
     async def forget_orphans(self, keys: Sequence[str]) -> None:
         """Say that those objects have been deleted."""
@@ -531,7 +538,8 @@ class SqliteStore:
         self, path: str, version: str | None = None, namespace: str = DEFAULT
     ) -> PlaybookRow | None:
         """Return the playbook applied last under a path, else under a name, or None."""
-        return await self._read(lambda c: reading.find_playbook(c, path, version, namespace))
+        ask = lambda c: reading.find_playbook(c, path, version, namespace)  # noqa: E731 - read, if at all
+        return await self._applied.get((path, version, namespace), lambda: self._read(ask))
 
     async def playbooks(
         self, *, after: str = "", limit: int = PAGE, namespace: str = DEFAULT
@@ -582,17 +590,3 @@ class SqliteStore:
         loop = asyncio.get_running_loop()
         copy = lambda: reading.backup(self._reader(), target)  # noqa: E731 - runs in a reader's thread
         await loop.run_in_executor(self._readers, self._guarded, copy)
-
-
-def anchor_of(path: Path) -> Path:
-    """Return where the anchor of a store is."""
-    return path.with_name(path.name + ".heads")
-
-
-def _release(anchor: Anchor, deleted: Collection[str]) -> None:
-    try:
-        anchor.release(deleted)
-    except OSError as error:
-        raise FullError(
-            f"{anchor.path} cannot be written ({error}); nothing was deleted"
-        ) from error
