@@ -182,21 +182,25 @@ class Desk:
         return await self.engine.lookout.look(execution)
 
     async def get(self, who: Principal, execution: str) -> Result:
-        """Return what an execution has come to so far.
+        """Return what an execution has come to so far."""
+        return result_of(await self.durable(who, execution))
 
-        What is being made durable just now is waited for once; where that goes on and on, the log is read.
+    async def durable(self, who: Principal, execution: str) -> Entry:
+        """Return an execution as it is durable, to look at before anything else is waited for.
+
+        What is being made durable is waited for once; where that goes on and on, the log is read.
         """
         who.must(May.SEE)
         self.engine.check()
         cache = self.engine.cache
         if not self.engine.shards.owns(execution):
-            return result_of(await cache.read(execution))
+            return await cache.read(execution)
         with self.engine.feed.bell(execution) as bell:
             entry = await cache.load(execution)
             if entry.busy:
                 await bell.heard()
                 entry = await cache.load(execution)
-            return result_of(await cache.read(execution) if entry.busy else entry)
+        return await cache.read(execution) if entry.busy else entry
 
     async def records(self, who: Principal, execution: str) -> list[Record]:
         """Return the log of an execution."""

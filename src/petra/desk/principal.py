@@ -12,6 +12,7 @@ import enum
 import os
 import pwd
 from collections.abc import Iterable, Mapping
+from functools import cache
 from typing import Final, NamedTuple, TypeVar
 
 import msgspec
@@ -222,7 +223,12 @@ def owner(name: str = "") -> Principal:
 
 def login_name() -> str:
     """Return the name of the user that this process belongs to, as the system knows it."""
+    return _name_of(os.geteuid())
+
+
+@cache
+def _name_of(user: int) -> str:
     try:
-        return pwd.getpwuid(os.geteuid()).pw_name
+        return pwd.getpwuid(user).pw_name
     except KeyError:  # a user without a name, as in many containers
-        return f"uid-{os.geteuid()}"
+        return f"uid-{user}"

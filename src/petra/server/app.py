@@ -53,7 +53,7 @@ from petra.server.resources import (
     writes,
 )
 from petra.server.resources.filters import which
-from petra.server.service import AnyHttpRequest, Service
+from petra.server.service import AnyHttpRequest, Service, TheService
 from petra.server.strict_bodies import StrictRequest
 
 _RESOURCES = (
@@ -119,17 +119,24 @@ def build(service: Service) -> Litestar:
     )
 
 
-def _who(request: AnyHttpRequest) -> Principal:
+# Each of these asks for the one before it, so that they are found one after the other, which is at once: of those
+# that do not need each other, the framework begins a task for each.
+
+
+def _who(service: TheService, request: AnyHttpRequest) -> Principal:
     """Return who asks: they were let in before."""
-    who = request.state.who
+    del service
+    who = request.scope["state"]["who"]
     assert isinstance(who, Principal)
     return who
 
 
-def _here(request: AnyHttpRequest, namespace: FromQuery[str | None] = None) -> Principal:
+def _here(
+    service: TheService, request: AnyHttpRequest, namespace: FromQuery[str | None] = None
+) -> Principal:
     """Return who asks, as they stand in the namespace that the address names."""
     del namespace  # it was looked at when they were let in
-    return _who(request)
+    return _who(service, request)
 
 
 def _openapi(prefix: str, version: str) -> OpenAPIConfig:
