@@ -195,11 +195,11 @@ class Desk:
         cache = self.engine.cache
         if not self.engine.shards.owns(execution):
             return await cache.read(execution)
-        with self.engine.feed.bell(execution) as bell:
-            entry = await cache.load(execution)
-            if entry.busy:
+        entry = await cache.load(execution)
+        if entry.busy:
+            with self.engine.feed.bell(execution) as bell:
                 await bell.heard()
-                entry = await cache.load(execution)
+            entry = await cache.load(execution)
         return await cache.read(execution) if entry.busy else entry
 
     async def records(self, who: Principal, execution: str) -> list[Record]:

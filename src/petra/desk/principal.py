@@ -49,6 +49,13 @@ class May(enum.Enum):
     ACT_AS = "act as somebody else"
     WORK = "work for this server"
 
+    __hash__ = (
+        object.__hash__
+    )  # there is one of each; an enum's own would look at its name, in Python
+
+
+ALL: Final = frozenset(May)
+"""Every power there is."""
 
 EVERYWHERE: Final = "*"
 """In a grant: every namespace."""
@@ -57,7 +64,7 @@ POWERS: Final[Mapping[str, frozenset[May]]] = {
     "operator": frozenset({May.SEE, May.START, May.STEER}),
     "author": frozenset({May.SEE, May.APPLY}),
     "approver": frozenset({May.DECIDE}),
-    "admin": frozenset(May) - {May.ACT_AS, May.WORK},
+    "admin": ALL - {May.ACT_AS, May.WORK},
     "worker": frozenset({May.WORK}),
 }
 """What the roles that Petra knows let somebody do. Every other role is a group that playbooks name: it may decide."""
@@ -218,7 +225,7 @@ def _power(command: c.Asked) -> May:
 
 def owner(name: str = "") -> Principal:
     """Return who has the folder: the user of this process, who may do everything in it."""
-    return Principal(name or login_name(), Kind.OWNER, roles=(ANY_ROLE,), may=frozenset(May))
+    return Principal(name or login_name(), Kind.OWNER, roles=(ANY_ROLE,), may=ALL)
 
 
 def login_name() -> str:

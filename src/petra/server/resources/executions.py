@@ -17,6 +17,7 @@ from petra.desk.whole import has_references, whole
 from petra.engine.news import OVER
 from petra.objects import is_reference
 from petra.server.conditions import entity_tag
+from petra.server.json_answers import JsonAnswer
 from petra.server.needs import needs
 from petra.server.parameters import Limit, page_size, wait_of
 from petra.server.problems import ProblemError
@@ -93,7 +94,7 @@ async def shown_execution(service: TheService, who: Who, execution: str) -> Exec
 def answer_of(service: TheService, found: Execution, status: int) -> Response[Any]:
     """Answer with an execution, and where it is."""
     headers = {"Location": f"{service.base}/executions/{found.id}", **entity_tag(found.version)}
-    return Response(found, status_code=status, headers=headers)
+    return JsonAnswer(found, status_code=status, headers=headers)
 
 
 @get("/executions", opt=needs(May.SEE))
@@ -132,7 +133,7 @@ async def one(
     """Show an execution; with ``Prefer: wait=N`` once it ends or rests, and has moved on from the ETag in ``If-None-Match``."""
     await wait_for_rest(service, who, execution, wait_of(prefer), seen_of(seen))
     found = await shown_execution(service, who, execution)
-    return Response(found, headers=entity_tag(found.version))
+    return JsonAnswer(found, headers=entity_tag(found.version))
 
 
 @get("/executions/{execution:str}/result", opt=needs(May.SEE))
