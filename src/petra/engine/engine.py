@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Collection
+from collections.abc import Awaitable, Collection
 from typing import Any, Self
 
 import msgspec
@@ -419,12 +419,15 @@ class Engine:
             return answered
         self.scope.add(execution)
         submission = Submission(execution, make, answer, command, asked, program, target)
-        self._inbox.push(submission)
+        return await self._submit(submission, answer)
+
+    def _submit(self, request: Submission, answer: asyncio.Future[Answered]) -> Awaitable[Answered]:
+        """Have a request decided; return what is to be waited for."""
+        self._inbox.push(request)
         trail = under_way()
-        if trail is None:
-            # others may wait for a command that has an id
-            return await (asyncio.shield(answer) if command else answer)
-        return await _noted(submission, answer, trail)
+        if trail is not None:
+            return _noted(request, answer, trail)
+        return asyncio.shield(answer) if request.command else answer  # others may wait for it too
 
     def check(self) -> None:
         """Raise a StoppedError if the engine closes or has stopped, with the reason."""
