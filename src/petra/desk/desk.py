@@ -99,9 +99,9 @@ class Desk:
         **how: Unpack[How],
     ) -> Answered:
         """Start an execution and return what came of that; the same ``command`` again starts nothing."""
-        start = who.signed(c.Start(now=0.0))
+        actor, by = who.signature(May.START)
         return await self.engine.start(
-            playbook, workload, execution=execution, command=command, actor=start.actor, by=start.by,
+            playbook, workload, execution=execution, command=command, actor=actor, by=by,
             allow_unsound=how.get("allow_unsound", False), labels=how.get("labels"), gathered=how.get("beside"),
             namespace=who.namespace, business_key=how.get("business_key", ""), priority=how.get("priority"),
         )  # fmt: skip

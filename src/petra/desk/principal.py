@@ -51,7 +51,7 @@ class May(enum.Enum):
 
     __hash__ = (
         object.__hash__
-    )  # there is one of each; an enum's own would look at its name, in Python
+    )  # there is one of each; that of an enum is computed in Python, and asked for at every call
 
 
 ALL: Final = frozenset(May)
@@ -162,18 +162,25 @@ class Principal(Struct, frozen=True):
         if not self.has_somewhere(powers):
             raise ForbiddenError(f"'{self.name}' may not {_said(powers)} anywhere")
 
+    def signature(self, power: May, actor: str = "") -> tuple[str, str]:
+        """Return as whom one does something, and who does it if that is another one.
+
+        Raises:
+            ForbiddenError: one may not do that, or not under that name.
+        """
+        self.must(power)
+        if actor in ("", self.name):
+            return self.name, self.by
+        self.must(May.ACT_AS)
+        return actor, self.name
+
     def signed(self, command: A) -> A:
         """Return a command under this name, or under the one it names, if one may act as another.
 
         Raises:
             ForbiddenError: it may not do that, or not under that name.
         """
-        self.must(_power(command))
-        actor = command.actor or self.name
-        by = self.by
-        if actor != self.name:
-            self.must(May.ACT_AS)
-            by = self.name
+        actor, by = self.signature(_power(command), command.actor)
         if not isinstance(command, c.Act):
             return msgspec.structs.replace(command, actor=actor, by=by)
         if command.admin:

@@ -21,7 +21,6 @@ from pathlib import Path
 import msgspec
 
 from petra.private import FILE, open_file
-from petra.store.errors import FullError
 from petra.store.rows import Row
 
 ANCHOR_SYNC_S = 1.0
@@ -160,18 +159,13 @@ class Anchor:
         """Say which executions are going to be deleted, durably.
 
         Raises:
-            FullError: it could not be said, so they must stay.
+            OSError: it could not be said, so they must stay.
         """
         gone = list(executions)
         self._late += _written(AnchorLine(gone=gone))
         self._last = [head for head in self._last if head[0] not in gone]
-        try:
-            self._write()
-            os.fsync(self._file)
-        except OSError as error:
-            raise FullError(
-                f"{self.path} cannot be written ({error}); nothing was deleted"
-            ) from error
+        self._write()
+        os.fsync(self._file)
 
     def sync(self) -> None:
         """Have everything that was said on the disk."""

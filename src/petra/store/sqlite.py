@@ -26,6 +26,8 @@ from petra.store import losses
 from petra.store import sqlite_lists as lists
 from petra.store import sqlite_read as reading
 from petra.store import sqlite_schema as schema
+from petra.store import sqlite_search as searching
+from petra.store import sqlite_tallies as tallying
 from petra.store import sqlite_write as writing
 from petra.store.anchor import ANCHOR_SYNC_S, Anchor, Head, Lost, anchor_of, read_anchor
 from petra.store.base import PAGE, READ_LIMIT, Committed, CountedBy
@@ -67,7 +69,7 @@ from petra.store.sqlite_accounts import SqliteAccounts
 from petra.store.sqlite_arrivals import SqliteArrivals
 from petra.store.sqlite_notifications import SqliteNotifications
 from petra.store.sqlite_permits import SqlitePermits
-from petra.store.sqlite_search import SearchIndex
+from petra.store.upkeep import Upkeep
 
 READERS = 2
 CHECKPOINT_PAGES = 4_000
@@ -112,7 +114,9 @@ class SqliteStore:
         self.notifications = SqliteNotifications(self._read, self._write)
         self.permits = SqlitePermits(self._read)
         self.arrivals = SqliteArrivals(self._read, self._write)
-        self._search = SearchIndex(self._read, self._write)
+        search, tally = searching.index_some, tallying.add_some
+        self._search = Upkeep(lambda: self._read(searching.is_behind), lambda: self._write(search, aside=True))  # fmt: skip
+        self._tallies = Upkeep(lambda: self._read(tallying.is_behind), lambda: self._write(tally, aside=True))  # fmt: skip
 
     @classmethod
     async def open(
@@ -273,7 +277,7 @@ class SqliteStore:
         assert anchor is not None, "the store is open for writing"
         try:
             if deleted:
-                anchor.release(deleted)
+                losses.release(anchor, deleted)
             connection.execute("COMMIT")
         except BaseException:
             self._roll_back()
@@ -350,6 +354,7 @@ class SqliteStore:
         if self._syncing is not None:
             self._syncing.cancel()
         await self._search.close()
+        await self._tallies.close()
         await asyncio.to_thread(self._close)
 
     def _close(self) -> None:
@@ -428,6 +433,7 @@ class SqliteStore:
         gone = await self._write(work, gone=lambda found: [name for name, _ in found], aside=True)
         while await self._write(writing.purge_records, aside=True):
             pass
+        await self._tallies.tend()
         names = tuple(execution for execution, _ in gone)
         return Expired(executions=names, records=sum(version for _, version in gone))
 
@@ -480,7 +486,10 @@ class SqliteStore:
         self, wanted: ExecutionFilter, by: CountedBy
     ) -> list[ExecutionCount]:
         """Count executions by something."""
-        return await self._read(lambda c: lists.count_executions(c, wanted, by))
+        found = await self._read(lambda c: lists.count_executions(c, wanted, by))
+        if not self._readonly:
+            await self._tallies.tend()
+        return found
 
     async def snapshot(self, execution: str, *, upto: int | None = None) -> Snapshot | None:
         """Return the latest snapshot, or None."""
