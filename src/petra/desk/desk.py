@@ -186,10 +186,7 @@ class Desk:
         return result_of(await self.durable(who, execution))
 
     async def durable(self, who: Principal, execution: str) -> Entry:
-        """Return an execution as it is durable, to look at before anything else is waited for.
-
-        What is being made durable is waited for once; where that goes on and on, the log is read.
-        """
+        """Return an execution to look at at once; what is on its way is waited for once, then the log is read."""
         who.must(May.SEE)
         self.engine.check()
         cache = self.engine.cache

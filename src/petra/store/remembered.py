@@ -20,9 +20,9 @@ V = TypeVar("V")
 class Remembered(Generic[K, V]):
     """Remembers some rows by their keys."""
 
-    def __init__(self, most: int = KEPT_MAX) -> None:
-        """Make one for so many rows, of which those stay that were asked for last."""
-        self._most = most
+    def __init__(self, most: int = KEPT_MAX, *, shared: bool = False) -> None:
+        """Make one for so many rows, of which those stay that were asked for last; of what others write, for none."""
+        self._most = 0 if shared else most
         self._kept: OrderedDict[K, V] = OrderedDict()
         self._reading: dict[K, object] = {}
 

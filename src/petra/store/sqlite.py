@@ -43,7 +43,7 @@ from petra.store.errors import (
 from petra.store.judge import check_batch
 from petra.store.owner import Ownership
 from petra.store.queries import load_queries
-from petra.store.remembered import KEPT_MAX, Remembered
+from petra.store.remembered import Remembered
 from petra.store.rows import (
     Answer,
     AuditNote,
@@ -108,9 +108,7 @@ class SqliteStore:
         self._readers = ThreadPoolExecutor(READERS, thread_name_prefix="petra-store-reader")
         self.bus = InProcessBus()
         self.accounts = SqliteAccounts(self._read, self._write, shared=readonly)
-        self._applied = Remembered[tuple[str, str | None, str], PlaybookRow](
-            0 if readonly else KEPT_MAX
-        )
+        self._applied = Remembered[tuple[str, str | None, str], PlaybookRow](shared=readonly)
         self.notifications = SqliteNotifications(self._read, self._write)
         self.permits = SqlitePermits(self._read)
         self.arrivals = SqliteArrivals(self._read, self._write)

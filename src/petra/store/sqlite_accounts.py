@@ -18,7 +18,7 @@ from petra.store.accounts import (
     note_of,
 )
 from petra.store.queries import load_queries
-from petra.store.remembered import KEPT_MAX, Remembered
+from petra.store.remembered import Remembered
 from petra.store.rows import AuditNote
 
 T = TypeVar("T")
@@ -39,7 +39,7 @@ class SqliteAccounts:
         """Make it; where the file is ``shared``, others write it, too, and nothing of it is remembered."""
         self._read = read
         self._write = write
-        self._known = Remembered[tuple[str, str], Account](0 if shared else KEPT_MAX)
+        self._known = Remembered[tuple[str, str], Account](shared=shared)
 
     async def account(self, kind: str, name: str) -> Account | None:
         """Return an account, or None."""
