@@ -16,7 +16,7 @@ import pytest
 from server.conftest import serve
 
 from petra.server.benches import CHECK, COMPLETE, HOVER, TEST, WALK
-from petra.server.long_work import Elsewhere, LongWork
+from petra.server.long_work import FarWork, LongWork
 
 LONG_S = 120
 """Only a process that never ends is waited for so long."""
@@ -71,7 +71,7 @@ def test_a_process_that_was_begun_early_does_the_first_work() -> None:
 
 
 @pytest.mark.parametrize("work", [CHECK, COMPLETE, HOVER, TEST, WALK], ids=lambda work: work.name)
-def test_what_the_workbench_does_is_where_it_is_said_to_be(work: Elsewhere[Any]) -> None:
+def test_what_the_workbench_does_is_where_it_is_said_to_be(work: FarWork[Any]) -> None:
     assert callable(getattr(import_module(work.module), work.name))
 
 

@@ -8,7 +8,7 @@ from typing import Any, Final
 import msgspec
 
 from petra.playbook import Playbook
-from petra.server.long_work import Elsewhere
+from petra.server.long_work import FarWork
 
 FILE: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 FILES_MAX: Final = 50
@@ -40,11 +40,11 @@ class Simulated(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     choices: list[dict[str, Any]] | None = None
 
 
-CHECK: Final = Elsewhere[str]("petra.server.workbench", "check_text")
-COMPLETE: Final = Elsewhere[Bench]("petra.server.workbench", "complete_at")
-HOVER: Final = Elsewhere[Bench]("petra.server.workbench", "hover_at")
-TEST: Final = Elsewhere[Tests]("petra.server.workbench", "run_suite")
-WALK: Final = Elsewhere[Simulated]("petra.server.walk_through", "walk_through")
+CHECK: Final = FarWork[str]("petra.server.workbench", "check_text")
+COMPLETE: Final = FarWork[Bench]("petra.server.workbench", "complete_at")
+HOVER: Final = FarWork[Bench]("petra.server.workbench", "hover_at")
+TEST: Final = FarWork[Tests]("petra.server.workbench", "run_suite")
+WALK: Final = FarWork[Simulated]("petra.server.walk_through", "walk_through")
 
 
 def input_of(playbook: Playbook) -> dict[str, Any]:

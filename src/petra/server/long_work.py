@@ -31,7 +31,7 @@ THREADS = 2
 THREADS_WAITING_MAX = 64
 
 
-class Elsewhere(msgspec.Struct, Generic[A], frozen=True):
+class FarWork(msgspec.Struct, Generic[A], frozen=True):
     """Work by its place: the process that does it loads what it needs, and the one that asks for it does not."""
 
     module: str
