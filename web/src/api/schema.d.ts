@@ -8517,7 +8517,7 @@ export interface operations {
             };
             header?: {
                 "If-Match"?: string;
-                "If-None-Match"?: string;
+                "If-None-Match"?: "*";
             };
             path: {
                 path: string;
@@ -8961,7 +8961,7 @@ export interface operations {
             };
             header?: {
                 "If-Match"?: string;
-                "If-None-Match"?: string;
+                "If-None-Match"?: "*";
             };
             path: {
                 name: string;
