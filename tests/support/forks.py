@@ -173,7 +173,13 @@ class _Own(_Going):
 
 
 _TESTS = str(Path(__file__).parents[1])
-_WORKERS = ("petra.worker.stem", "petra.worker.__main__", "petra.event_loop", "uvloop")
+_WORKERS = (
+    "petra.worker.stem",
+    "petra.worker.__main__",
+    "petra.event_loop",
+    "petra.tools.python",
+    "uvloop",
+)
 _STORE = ("petra.store.sqlite", *_WORKERS)
 _VERBS = (
     "accounts", "apply", "catalogue", "check", "db", "definition", "diff", "doctor", "executions", "explain", "export",
