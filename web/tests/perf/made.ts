@@ -101,8 +101,8 @@ export async function pretend(page: Page, first: number): Promise<void> {
     const [size, until] = [Number(asked.get('size')), Number(asked.get('until'))];
     const after = Number(asked.get('after') ?? 0);
     const starts = Array.from({ length: Math.ceil((until - after) / size) }, (_, n) => after + n * size);
-    const fit = (count: number) => (asked.get('level') === 'all' ? count : count / 2);
-    const counts = starts.map((start) => fit(Math.min(size, until - start)));
+    const wanted = (count: number) => (asked.get('level') === 'all' ? count : count / 2);
+    const counts = starts.map((start) => wanted(Math.min(size, until - start)));
     return route.fulfill({ json: { after, size, version: first, counts } });
   });
   await page.route(/\/events\?/, (route) => {

@@ -64,8 +64,8 @@ function isForked(story: StoryStore): boolean {
   return story.typeOf(1) === 'execution.forked';
 }
 
-/** A record rests for so long before those around it are fetched: a drag over many fetches none. */
-const REST_MS = 120;
+/** What is looked at rests for so long before it is fetched: a drag over many records fetches none. */
+export const REST_MS = 120;
 
 /** The record that is shown: that which is asked for, as soon as it is known how things stood then. */
 export function useShown(story: StoryStore, edition: number, asked: number): number {

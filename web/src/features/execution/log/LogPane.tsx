@@ -18,6 +18,7 @@ import {
 import { type Sel, writeSel } from '../../../story/sel';
 import { wantedOfSel } from '../../../story/select';
 import { tokenOfRecord } from '../looks';
+import { REST_MS } from '../useStory';
 import type { View } from '../view';
 import css from './log.module.css';
 import { CHUNK, CountedRows, chunkOf, knownRows, type Level, type LogRows, shownRecords } from './rows';
@@ -42,12 +43,15 @@ export function LogPane({ view, inputRef }: { view: View; inputRef?: Ref<HTMLInp
   const all = useRows(view, about, level);
   const found = useFound(view, search.log ?? '', about, level);
   const rows = search.log ? found.rows : all.rows;
-  const look = useCallback(
-    (first: number, last: number) => {
-      for (const n of [first, last]) void story.want(rows.neededFor(n) ?? 0);
-    },
-    [story, rows],
-  );
+  const [seen, setSeen] = useState({ first: 0, last: 0 });
+  const look = useCallback((first: number, last: number) => setSeen({ first, last }), []);
+  useEffect(() => {
+    const want = () => {
+      for (const n of [seen.first, seen.last]) void story.want(rows.neededFor(n) ?? 0);
+    };
+    const timer = setTimeout(want, REST_MS);
+    return () => clearTimeout(timer);
+  }, [story, rows, seen]);
   const columns = useMemo<Column<number>[]>(
     () => [
       { id: 'seq', head: '#', width: '64px', cell: (one) => <b className="mono">{one}</b> },
