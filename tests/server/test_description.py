@@ -46,6 +46,17 @@ def test_the_bounds_of_numbers_and_the_words_of_choices_are_described(
     assert _parameter(frames, "bins")["maximum"] == 10_000
 
 
+def test_that_nothing_is_there_is_all_that_if_none_match_can_ask_of_a_change(
+    described: dict[str, Any], api: httpx2.Client
+) -> None:
+    for path in ("playbooks/{path}", "schedules/{name}"):
+        put = _call(described, "put", f"{BASE}/{path}")
+        assert _parameter(put, "If-None-Match")["enum"] == ["*"]
+    both = {"If-None-Match": "*", "If-Match": '"x"', "Content-Type": "application/yaml"}
+    answer = api.put("/playbooks/waits", content=WAITS, headers=both)
+    assert (answer.status_code, answer.json()["code"]) == (412, "stale")
+
+
 def test_calls_for_strangers_want_no_token_and_all_others_do(described: dict[str, Any]) -> None:
     free = {path for _, path, one in operations(described) if one.get("security") == []}
     own = {"/livez", "/readyz", "/version", "/metrics", f"{BASE}/meta"}

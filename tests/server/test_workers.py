@@ -20,8 +20,8 @@ from websockets.exceptions import ConnectionClosed, InvalidStatus
 from websockets.sync.client import connect
 
 from petra.wire import frames
-from petra.wire.frames import encode
-from petra.worker.remote import SUBPROTOCOL, socket_address
+from petra.wire.frames import SUBPROTOCOL, encode
+from petra.worker.remote import socket_address
 
 pytestmark = pytest.mark.slow
 

@@ -32,6 +32,7 @@ from petra.store import (
     Snapshot,
     Store,
     WorkItemFilter,
+    tallies,
 )
 from petra.store.postgres import PostgresStore
 from petra.testing.store_rows import make_answer, make_item, make_records, make_rival, make_row
@@ -45,6 +46,7 @@ ROLES = ("clerk", "*")
 
 words = st.text(st.characters(exclude_characters="\x00", exclude_categories=["Cs"]), max_size=8)
 times = st.integers(0, 5).map(float)
+moments = st.integers(0, 8).map(lambda n: n * 1_200.0)  # of three hours, and what is between them
 some = {
     "records": st.integers(0, 3),
     "lag": st.sampled_from((0, 0, 0, 0, -1, 1)),
@@ -59,7 +61,8 @@ some = {
         st.fixed_dictionaries(
             {
                 "status": st.sampled_from(STATUSES),
-                "started": times,
+                "started": moments,
+                "playbook": st.sampled_from(("orders", "Refunds", "éclair")),
                 "reason": words,
                 "ended": st.one_of(st.none(), st.none(), times),
                 "labels": st.dictionaries(words, words, max_size=2),
@@ -74,6 +77,12 @@ some = {
     "request": st.sampled_from((b"one", b"two")),
 }
 plans = st.fixed_dictionaries(some)
+
+
+@pytest.fixture(autouse=True)
+def _notes_are_soon_added_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tallies, "BEHIND", 2)
+    monkeypatch.setattr(tallies, "PIECE", 3)
 
 
 class AnyStore(RuleBasedStateMachine):
@@ -162,7 +171,7 @@ class AnyStore(RuleBasedStateMachine):
     @rule(
         statuses=st.sets(st.sampled_from(STATUSES)),
         text=words,
-        since=st.one_of(st.none(), times),
+        since=st.one_of(st.none(), moments),
         parent=st.sampled_from((None, "", "a")),
         labels=st.lists(st.tuples(words, words), max_size=2).map(tuple),
         ended_until=st.one_of(st.none(), times),
@@ -174,6 +183,19 @@ class AnyStore(RuleBasedStateMachine):
         while cursor is not None:
             at = cursor
             cursor = self.same("executions", asked, cursor=at, limit=limit).cursor
+
+    @rule(
+        statuses=st.sets(st.sampled_from(STATUSES)),
+        playbook=st.sampled_from((None, None, "orders", "Refunds")),
+        since=st.one_of(st.none(), moments),
+        until=st.one_of(st.none(), moments),
+        text=st.sampled_from(("", "", "", "o")),
+        namespace=st.sampled_from((None, "default", "other")),
+    )
+    def executions_are_counted(self, statuses: set[str], **wanted: Any) -> None:
+        asked = ExecutionFilter(statuses=tuple(sorted(statuses)), **wanted)
+        for by in ("status", "playbook", "hour"):
+            self.same("count_executions", asked, by)
 
     @rule(user=st.sampled_from((None, *PEOPLE)), roles=st.sets(st.sampled_from(ROLES)))
     def work_items_are_listed(self, user: str | None, roles: set[str]) -> None:

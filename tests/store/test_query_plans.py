@@ -19,6 +19,7 @@ LISTED = {
     "all": {},
     "a status": {"statuses": ("failed",)},
     "a playbook": {"playbook": "orders"},
+    "a status of a playbook": {"statuses": ("failed",), "playbook": "orders"},
     "children": {"parent": "a"},
     "a label": {"labels": (("team", "blue"),)},
     "a time": {"since": 1.0, "until": 2.0},
@@ -63,22 +64,47 @@ def test_a_page_of_executions_comes_from_an_index_in_its_order(
     assert not any("TEMP B-TREE" in plan for plan in spy.plans), spy.plans
 
 
+TALLIED = {
+    "all": {},
+    "a playbook": {"playbook": "orders"},
+    "some statuses": {"statuses": ("failed", "running")},
+    "whole hours": {"since": 3_600.0, "until": 36_000.0},
+}
+
+
 @pytest.mark.parametrize("by", ["status", "playbook", "hour"])
-def test_counts_without_a_filter_read_an_index_and_no_row(spy: Any, by: Any) -> None:
-    lists.count_executions(spy, ExecutionFilter(namespace=HERE), by)
-    assert any("USING COVERING INDEX" in plan for plan in spy.plans), spy.plans
-    assert scans(spy.plans) == []
-    sorts = any("TEMP B-TREE" in plan for plan in spy.plans)
-    assert sorts == (by == "hour"), "what an index has in its order is not sorted"
+@pytest.mark.parametrize("wanted", TALLIED.values(), ids=TALLIED)
+def test_counts_of_all_or_of_a_playbook_come_from_tallies(
+    spy: Any, by: Any, wanted: dict[str, Any]
+) -> None:
+    lists.count_executions(spy, ExecutionFilter(namespace=HERE, **wanted), by)
+    read = [plan for plan in spy.plans if plan.startswith(("SCAN", "SEARCH")) and "json_each" not in plan]  # fmt: skip
+    keyed = "SEARCH tallies USING PRIMARY KEY (namespace=? AND hour"
+    assert read[0].startswith(keyed), spy.plans
+    assert set(read[1:]) <= {"SCAN tally_notes", "SCAN (subquery-3)"}, "the notes are few"
+
+
+def test_of_hours_that_are_counted_in_part_their_executions_are_looked_at(spy: Any) -> None:
+    wanted = ExecutionFilter(namespace=HERE, since=3_601.0, until=36_001.0)
+    lists.count_executions(spy, wanted, "status")
+    parts = [plan for plan in spy.plans if plan.startswith("SEARCH executions")]
+    assert len(parts) == 2
+    assert all("(namespace=? AND started>? AND started<?)" in plan for plan in parts), parts
 
 
 @pytest.mark.parametrize(
     ("wanted", "leads"),
     [
-        ({"playbook": "orders"}, "executions_by_playbook (namespace=? AND playbook=?"),
-        ({"since": 1.0}, "executions_by_start (namespace=? AND started>?"),
+        ({"playbook": "orders", "digest": "d"}, "(namespace=? AND playbook=?"),
+        (
+            {"since": 1.0, "until": 2.0},
+            "executions_by_start (namespace=? AND started>? AND started<?)",
+        ),
         ({"parent": "a"}, "executions_by_parent (parent=?"),
-        ({"statuses": ("failed",)}, "executions_by_status (namespace=? AND status=?"),
+        (
+            {"statuses": ("failed",), "ended_until": 9.0},
+            "executions_by_status (namespace=? AND status=?",
+        ),
     ],
 )
 def test_counts_of_some_are_led_by_what_narrows_them(

@@ -9,20 +9,26 @@ from litestar.params import HeaderParameter
 from petra.server.problems import ProblemError
 
 IfMatch = Annotated[str | None, HeaderParameter(name="If-Match", required=False)]
-IfNoneMatch = Annotated[str | None, HeaderParameter(name="If-None-Match", required=False)]
+IfNoneMatch = Annotated[
+    str | None,
+    HeaderParameter(name="If-None-Match", required=False, schema_extra={"enum": ["*"]}),
+]
 
 
 def replaced_by(if_match: str | None, if_none_match: str | None = None) -> str | None:
     """Return which text a change replaces: any where it is not said, none where that is empty.
 
     Raises:
-        ProblemError: ``If-None-Match`` names something; only that nothing is there can be a condition.
+        ProblemError: ``If-None-Match`` names something; only that nothing is there can be a condition. Or both are sent:
+            what is replaced is not there and is, which never holds.
     """
     if if_none_match is None:
         return None if if_match is None else _bare(if_match)
-    if if_match is not None or _bare(if_none_match) != "*":
-        words = "send 'If-None-Match: *' for what is not there yet, or 'If-Match' for what is"
+    words = "send 'If-None-Match: *' for what is not there yet, or 'If-Match' for what is"
+    if _bare(if_none_match) != "*":
         raise ProblemError("bad-request", words)
+    if if_match is not None:
+        raise ProblemError("stale", words)
     return ""
 
 

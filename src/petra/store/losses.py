@@ -7,7 +7,7 @@ what was stored last; only when that is not there is everything looked for, to n
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
 
 import apsw
@@ -16,6 +16,7 @@ import msgspec
 from petra.private import FILE
 from petra.store.anchor import (
     HASH_BYTES,
+    Anchor,
     AnchorLine,
     Head,
     Lost,
@@ -23,6 +24,7 @@ from petra.store.anchor import (
     read_anchor,
     replace_anchor,
 )
+from petra.store.errors import FullError
 from petra.store.queries import load_queries
 from petra.store.sqlite_write import SEQ_BITS
 
@@ -95,3 +97,16 @@ def _heads(connection: apsw.Connection, found: Iterable[Lost]) -> list[Head]:
         (one.execution, connection.execute(_SQL["head"], (one.execution,)).get) for one in found
     ]
     return [head_of(name, row[1], row[2]) for name, row in rows if row is not None]
+
+
+def release(anchor: Anchor, deleted: Collection[str]) -> None:
+    """Have an anchor hold executions no longer: they are deleted, not lost.
+
+    Raises:
+        FullError: it cannot be written.
+    """
+    try:
+        anchor.release(deleted)
+    except OSError as error:
+        words = f"{anchor.path} cannot be written ({error}); nothing was deleted"
+        raise FullError(words) from error

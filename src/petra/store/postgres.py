@@ -32,6 +32,7 @@ from petra.store.postgres_arrivals import PostgresArrivals
 from petra.store.postgres_bus import PostgresBus
 from petra.store.postgres_notifications import PostgresNotifications
 from petra.store.postgres_permits import PostgresPermits
+from petra.store.postgres_tallies import add_some, is_behind
 from petra.store.postgres_write import Connection
 from petra.store.queries import load_migrations, load_queries, missing_migrations
 from petra.store.rows import (
@@ -54,6 +55,7 @@ from petra.store.rows import (
     WorkItemFilter,
     WorkItemRow,
 )
+from petra.store.upkeep import Upkeep
 
 COMMAND_TIMEOUT_S = 60.0
 CLOSE_TIMEOUT_S = 5.0
@@ -102,6 +104,7 @@ class PostgresStore:
         self.notifications = PostgresNotifications(self._fetch, self._write)
         self.permits = PostgresPermits(self._fetch)
         self.arrivals = PostgresArrivals(self._fetch, self._write)
+        self._tallies = Upkeep(lambda: is_behind(self._fetch), lambda: self._write(add_some))
 
     @classmethod
     async def open(cls, dsn: str, *, connections: int = CONNECTIONS) -> PostgresStore:
@@ -151,6 +154,7 @@ class PostgresStore:
     async def close(self) -> None:
         """Close all connections; what is under way is finished first."""
         await self.bus.close()
+        await self._tallies.close()
         try:
             await asyncio.wait_for(self._pool.close(), CLOSE_TIMEOUT_S)
         except TimeoutError:
@@ -288,6 +292,7 @@ class PostgresStore:
         gone = await self._write(work)
         while await self._write(writing.purge_records):
             pass
+        await self._tallies.tend()
         names = tuple(execution for execution, _ in gone)
         return Expired(executions=names, records=sum(version for _, version in gone))
 
@@ -371,6 +376,7 @@ class PostgresStore:
         """Count executions by something."""
         query = lists.count_executions(wanted, by)
         rows = [] if query is None else await self._ask(*query)
+        await self._tallies.tend()
         return [ExecutionCount(key=str(row[0]), count=row[2], status=row[1]) for row in rows]
 
     async def snapshot(self, execution: str, *, upto: int | None = None) -> Snapshot | None:

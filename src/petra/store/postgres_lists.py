@@ -11,6 +11,7 @@ from petra.store.base import CountedBy
 from petra.store.judge import read_cursor
 from petra.store.queries import load_queries
 from petra.store.rows import ExecutionFilter
+from petra.store.tallies import Tallied, tallied
 
 COUNTED_BY: Final = {
     "status": ("status", "''"),
@@ -54,7 +55,10 @@ def executions(wanted: ExecutionFilter, cursor: str | None, limit: int) -> Query
 
 
 def count_executions(wanted: ExecutionFilter, by: CountedBy) -> Query | None:
-    """Return the query of a count; None where nothing can fit."""
+    """Return the query of a count, from tallies where these have it; None where nothing can fit."""
+    source = tallied(wanted, by)
+    if source is not None:
+        return _from_tallies(wanted, by, source)
     narrowing = _narrowed(wanted)
     key, status = COUNTED_BY[by]
     return (
@@ -62,6 +66,20 @@ def count_executions(wanted: ExecutionFilter, by: CountedBy) -> Query | None:
         if narrowing is None
         else _written("count_executions", narrowing, key=key, status=status)
     )
+
+
+def _from_tallies(wanted: ExecutionFilter, by: CountedBy, source: Tallied) -> Query:
+    narrowing = _narrowed(msgspec.structs.replace(wanted, since=None, until=None))
+    assert narrowing is not None, "it has no labels"
+    key, status = COUNTED_BY[by] if by != "hour" else ("hour", "status")
+    bounds = {"first": narrowing.value(source.since), "last": narrowing.value(source.until)}
+    parts = [
+        _SQL["tallied_part"].format(since=narrowing.value(since), until=narrowing.value(until))
+        for since, until in source.parts
+    ]
+    hours = _SQL["tallied_in_all" if source.in_all else "tallied_hours"].format(**bounds)
+    shape = {"key": key, "status": status, "hours": hours, "parts": " ".join(parts)}
+    return _written("count_tallied", narrowing, **shape, **bounds)
 
 
 def _written(query: str, narrowing: _Narrowing, **shape: str) -> Query:

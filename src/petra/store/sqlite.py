@@ -13,6 +13,7 @@ import asyncio
 import threading
 from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
 from pathlib import Path
 from typing import TypeVar
 
@@ -25,8 +26,10 @@ from petra.store import losses
 from petra.store import sqlite_lists as lists
 from petra.store import sqlite_read as reading
 from petra.store import sqlite_schema as schema
+from petra.store import sqlite_search as searching
+from petra.store import sqlite_tallies as tallying
 from petra.store import sqlite_write as writing
-from petra.store.anchor import ANCHOR_SYNC_S, Anchor, Head, Lost, read_anchor
+from petra.store.anchor import ANCHOR_SYNC_S, Anchor, Head, Lost, anchor_of, read_anchor
 from petra.store.base import PAGE, READ_LIMIT, Committed, CountedBy
 from petra.store.bus import InProcessBus
 from petra.store.errors import (
@@ -40,6 +43,7 @@ from petra.store.errors import (
 from petra.store.judge import check_batch
 from petra.store.owner import Ownership
 from petra.store.queries import load_queries
+from petra.store.remembered import Remembered
 from petra.store.rows import (
     Answer,
     AuditNote,
@@ -65,7 +69,7 @@ from petra.store.sqlite_accounts import SqliteAccounts
 from petra.store.sqlite_arrivals import SqliteArrivals
 from petra.store.sqlite_notifications import SqliteNotifications
 from petra.store.sqlite_permits import SqlitePermits
-from petra.store.sqlite_search import SearchIndex
+from petra.store.upkeep import Upkeep
 
 READERS = 2
 CHECKPOINT_PAGES = 4_000
@@ -103,11 +107,14 @@ class SqliteStore:
         self._writer = SideThread("petra-store-writer")
         self._readers = ThreadPoolExecutor(READERS, thread_name_prefix="petra-store-reader")
         self.bus = InProcessBus()
-        self.accounts = SqliteAccounts(self._read, self._write)
+        self.accounts = SqliteAccounts(self._read, self._write, shared=readonly)
+        self._applied = Remembered[tuple[str, str | None, str], PlaybookRow](shared=readonly)
         self.notifications = SqliteNotifications(self._read, self._write)
         self.permits = SqlitePermits(self._read)
         self.arrivals = SqliteArrivals(self._read, self._write)
-        self._search = SearchIndex(self._read, self._write)
+        search, tally = searching.index_some, tallying.add_some
+        self._search = Upkeep(lambda: self._read(searching.is_behind), lambda: self._write(search, aside=True))  # fmt: skip
+        self._tallies = Upkeep(lambda: self._read(tallying.is_behind), lambda: self._write(tally, aside=True))  # fmt: skip
 
     @classmethod
     async def open(
@@ -268,7 +275,7 @@ class SqliteStore:
         assert anchor is not None, "the store is open for writing"
         try:
             if deleted:
-                _release(anchor, deleted)
+                losses.release(anchor, deleted)
             connection.execute("COMMIT")
         except BaseException:
             self._roll_back()
@@ -345,6 +352,7 @@ class SqliteStore:
         if self._syncing is not None:
             self._syncing.cancel()
         await self._search.close()
+        await self._tallies.close()
         await asyncio.to_thread(self._close)
 
     def _close(self) -> None:
@@ -378,9 +386,10 @@ class SqliteStore:
         """Store a batch; see ``Store.commit``."""
         check_batch(batch)
         moved: list[Head] = []
-        return await self._write(
-            lambda c: writing.BatchWriter(c, self._heads, moved).write(batch), moved=moved
-        )
+        with self._applied.changing() if batch.playbooks else nullcontext():
+            return await self._write(
+                lambda c: writing.BatchWriter(c, self._heads, moved).write(batch), moved=moved
+            )
 
     async def claim_shards(
         self, holder: str, shards: Collection[int], *, lease_s: float
@@ -422,6 +431,7 @@ class SqliteStore:
         gone = await self._write(work, gone=lambda found: [name for name, _ in found], aside=True)
         while await self._write(writing.purge_records, aside=True):
             pass
+        await self._tallies.tend()
         names = tuple(execution for execution, _ in gone)
         return Expired(executions=names, records=sum(version for _, version in gone))
 
@@ -429,7 +439,8 @@ class SqliteStore:
         self, path: str, namespace: str = DEFAULT, note: AuditNote | None = None
     ) -> int:
         """Let nobody find the playbooks of a path any more."""
-        return await self._write(lambda c: writing.archive(c, path, namespace, note))
+        with self._applied.changing():
+            return await self._write(lambda c: writing.archive(c, path, namespace, note))
 
     async def forget_orphans(self, keys: Sequence[str]) -> None:
         """Say that those objects have been deleted."""
@@ -473,7 +484,10 @@ class SqliteStore:
         self, wanted: ExecutionFilter, by: CountedBy
     ) -> list[ExecutionCount]:
         """Count executions by something."""
-        return await self._read(lambda c: lists.count_executions(c, wanted, by))
+        found = await self._read(lambda c: lists.count_executions(c, wanted, by))
+        if not self._readonly:
+            await self._tallies.tend()
+        return found
 
     async def snapshot(self, execution: str, *, upto: int | None = None) -> Snapshot | None:
         """Return the latest snapshot, or None."""
@@ -531,7 +545,8 @@ class SqliteStore:
         self, path: str, version: str | None = None, namespace: str = DEFAULT
     ) -> PlaybookRow | None:
         """Return the playbook applied last under a path, else under a name, or None."""
-        return await self._read(lambda c: reading.find_playbook(c, path, version, namespace))
+        ask = lambda c: reading.find_playbook(c, path, version, namespace)  # noqa: E731 - read, if at all
+        return await self._applied.get((path, version, namespace), lambda: self._read(ask))
 
     async def playbooks(
         self, *, after: str = "", limit: int = PAGE, namespace: str = DEFAULT
@@ -582,17 +597,3 @@ class SqliteStore:
         loop = asyncio.get_running_loop()
         copy = lambda: reading.backup(self._reader(), target)  # noqa: E731 - runs in a reader's thread
         await loop.run_in_executor(self._readers, self._guarded, copy)
-
-
-def anchor_of(path: Path) -> Path:
-    """Return where the anchor of a store is."""
-    return path.with_name(path.name + ".heads")
-
-
-def _release(anchor: Anchor, deleted: Collection[str]) -> None:
-    try:
-        anchor.release(deleted)
-    except OSError as error:
-        raise FullError(
-            f"{anchor.path} cannot be written ({error}); nothing was deleted"
-        ) from error

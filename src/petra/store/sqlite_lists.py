@@ -17,6 +17,7 @@ from petra.store.columns import execution_of
 from petra.store.judge import read_cursor, write_cursor
 from petra.store.queries import load_queries
 from petra.store.rows import ExecutionCount, ExecutionFilter, Page, StoredExecution
+from petra.store.tallies import Tallied, tallied
 
 _NONE: Final = "''"
 COUNTED_BY: Final = {
@@ -31,7 +32,7 @@ FEW: Final = 3_000
 """So many candidates are looked at one by one; of more, the list is looked through in its order."""
 
 _SQL = load_queries("sqlite")
-_WITH_STATUS: Final = frozenset({"namespace", "status", "statuses"})
+Query = tuple[str, dict[str, Any]]
 
 
 def executions(
@@ -58,17 +59,43 @@ def executions(
 def count_executions(
     connection: apsw.Connection, wanted: ExecutionFilter, by: CountedBy
 ) -> list[ExecutionCount]:
-    """Count executions by something; without a filter an index alone has it all."""
-    where, values = _narrowed(wanted)
-    key, status = COUNTED_BY[by]
-    if values.keys() - _WITH_STATUS:
-        key = f"+{key}"  # no index by it, which has all executions: what narrows it leads
-    sql = _led(
-        connection, "count_executions", wanted, where, values, key=key, status=status,
-        groups="1" if status == _NONE else "1, 2",  # by what is the same for all, rows would be sorted
+    """Count executions by something: from tallies where these have it, else by looking through what narrows it most."""
+    source = tallied(wanted, by)
+    sql, values = (
+        _looked_through(connection, wanted, by) if source is None else _from_tallies(wanted, by, source)
     )  # fmt: skip
     rows = connection.execute(sql, values)
     return [ExecutionCount(key=str(key), count=count, status=status) for key, status, count in rows]
+
+
+def _looked_through(connection: apsw.Connection, wanted: ExecutionFilter, by: CountedBy) -> Query:
+    where, values = _narrowed(wanted)
+    key, status = COUNTED_BY[by]
+    key = f"+{key}"  # no index by it, which has all executions: what narrows it leads
+    shape = {"key": key, "status": status, "groups": _groups(status)}
+    return _led(connection, "count_executions", wanted, where, values, **shape), values
+
+
+def _from_tallies(wanted: ExecutionFilter, by: CountedBy, source: Tallied) -> Query:
+    where, values = _narrowed(msgspec.structs.replace(wanted, since=None, until=None))
+    key, status = COUNTED_BY[by] if by != "hour" else ("hour", "status")
+    values |= {"first": source.since, "last": source.until}
+    for number, (since, until) in enumerate(source.parts):
+        values |= {f"since{number}": since, f"until{number}": until}
+    sql = _SQL["count_tallied"].format(
+        key=key,
+        status=status,
+        groups=_groups(status),
+        hours=_SQL["tallied_in_all" if source.in_all else "tallied_hours"],
+        parts=" ".join(_SQL["tallied_part"].format(n=n) for n in range(len(source.parts))),
+        where=" AND ".join(where) or "true",
+    )
+    return sql, values
+
+
+def _groups(status: str) -> str:
+    """Return by what is grouped: by what is the same for all, rows would be sorted."""
+    return "1" if status == _NONE else "1, 2"
 
 
 def _led(

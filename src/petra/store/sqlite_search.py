@@ -6,14 +6,10 @@ nobody, once somebody has searched; what is killed half-way goes on from where i
 
 from __future__ import annotations
 
-import asyncio
-import contextlib
-from collections.abc import Awaitable, Callable
-from typing import Final, Protocol
+from typing import Final
 
 import apsw
 
-from petra.store.errors import StoreError
 from petra.store.queries import load_queries
 
 BEHIND: Final = 500
@@ -22,44 +18,6 @@ PIECE: Final = 100
 """So many executions are indexed in one transaction: some 10 ms, in which nobody else writes."""
 
 _SQL = load_queries("sqlite")
-
-
-class DoneInTransaction(Protocol):
-    """Has something done in a transaction."""
-
-    def __call__(
-        self, work: Callable[[apsw.Connection], bool], /, *, aside: bool
-    ) -> Awaitable[bool]:
-        """Do it."""
-
-
-class SearchIndex:
-    """Brings the index up to date, one at a time."""
-
-    def __init__(
-        self,
-        read: Callable[[Callable[[apsw.Connection], bool]], Awaitable[bool]],
-        write: DoneInTransaction,
-    ) -> None:
-        self._read = read
-        self._write = write
-        self._task: asyncio.Task[None] | None = None
-
-    async def tend(self) -> None:
-        """Begin to index, if much is not."""
-        if (self._task is None or self._task.done()) and await self._read(is_behind):
-            self._task = asyncio.create_task(self._index())
-
-    async def close(self) -> None:
-        """Stop."""
-        if self._task is not None:
-            self._task.cancel()
-            await asyncio.wait([self._task])
-
-    async def _index(self) -> None:
-        with contextlib.suppress(StoreError):  # the next search tries again
-            while await self._write(index_some, aside=True):
-                pass
 
 
 def is_behind(connection: apsw.Connection) -> bool:

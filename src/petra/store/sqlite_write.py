@@ -66,6 +66,7 @@ HEADS_MAX = 20_000
 # Dependent rows come last; what is released goes before what is assigned anew under the same name.
 _ORDER = (
     "update_execution",
+    "place_execution",
     "move_execution",
     "insert_record",
     "set_snapshot",
@@ -85,31 +86,36 @@ _ORDER = (
 )
 
 Bindings = tuple[object, ...]
+Place = tuple[str, float, str]
+"""Where lists have an execution: its playbook, when it started, its parent. A statement that sets them, if only to what they
+are, has SQLite write every index by them anew."""
+Known = tuple[int, Head, Place]
+NOWHERE: Place = ("", 0.0, "")
 
 
 class Heads:
-    """Where logs stand, as committed last: stream and head by execution, as many as fit.
+    """Where logs stand, as committed last: stream, head and place by execution, as many as fit.
 
     Whoever cannot commit must ``clear`` it: what was noted for the batch did not happen.
     """
 
     def __init__(self) -> None:
-        self._known: dict[str, tuple[int, Head]] = {}
-        self.get: Callable[[str], tuple[int, Head] | None] = self._known.get
+        self._known: dict[str, Known] = {}
+        self.get: Callable[[str], Known | None] = self._known.get
         """Returns where a log stands, if that is known."""
 
     def clear(self) -> None:
         """Forget everything; it will be read again."""
         self._known.clear()
 
-    def note(self, execution: str, stream: int, head: Head) -> None:
+    def note(self, execution: str, stream: int, head: Head, place: Place) -> None:
         """Note where a log will stand; one that has ended is not asked for again."""
         if head.ended is not None:
             self._known.pop(execution, None)
         else:
             if len(self._known) >= HEADS_MAX and execution not in self._known:
                 del self._known[next(iter(self._known))]
-            self._known[execution] = stream, head
+            self._known[execution] = stream, head, place
 
 
 class BatchWriter:
@@ -166,27 +172,28 @@ class BatchWriter:
         known: Mapping[str, Answer],
     ) -> ChangeFate:
         execution, records = change.execution, change.records
-        stream, head = self._heads.get(execution) or self._head(execution)
+        stream, head, place = self._heads.get(execution) or self._head(execution)
         stored_hash = None
         if change.expected_version < head.version and records and change.version <= head.version:
-            place = stream << SEQ_BITS | change.version
-            stored_hash = self._connection.execute(self._sql["hash_at"], (place,)).get
+            number = stream << SEQ_BITS | change.version
+            stored_hash = self._connection.execute(self._sql["hash_at"], (number,)).get
         owned = batch.epochs is None or owns(batch, execution, epochs)
         outcome = judge(change, head, owned=owned, known=known, stored_hash=stored_hash)
         if must_write(change, outcome, head):
             moved = _moved(head, change, outcome.version)
             stream = stream or self._insert(change)
-            self._write(change, stream, moved)
-            self._heads.note(execution, stream, moved)
+            now = place if change.row is None else _place(change.row)
+            self._write(change, stream, moved, stays=now == place)
+            self._heads.note(execution, stream, moved, now)
             if records:
                 self._moved.append(head_of(execution, moved.version, moved.hash))
         return outcome
 
-    def _head(self, execution: str) -> tuple[int, Head]:
+    def _head(self, execution: str) -> Known:
         row = self._connection.execute(self._sql["head"], (execution,)).get
         if row is None:
-            return 0, NOTHING
-        return row[0], Head(version=row[1], hash=row[2], ended=row[3], status=row[4])
+            return 0, NOTHING, NOWHERE
+        return row[0], Head(version=row[1], hash=row[2], ended=row[3], status=row[4]), row[5:]
 
     def _insert(self, change: Change) -> int:
         row = change.row
@@ -196,16 +203,17 @@ class BatchWriter:
             shard_of(row.id),
             change.version,
             change.records[-1].hash,
-            *_columns(row),
+            *_shown(row),
+            *_place(row),
             row.namespace,
         )
         self._connection.execute(self._sql["insert_execution"], values)
         return self._connection.last_insert_rowid()
 
-    def _write(self, change: Change, stream: int, moved: Head) -> None:  # noqa: C901, PLR0912 - a row of questions
+    def _write(self, change: Change, stream: int, moved: Head, *, stays: bool) -> None:  # noqa: C901, PLR0912 - a row of questions
         rows = self._rows
         if change.expected_version > 0:
-            self._update(change, stream, moved)
+            self._update(change, stream, moved, stays=stays)
         base = stream << SEQ_BITS
         inserted = rows["insert_record"]
         for r in change.records:
@@ -251,10 +259,12 @@ class BatchWriter:
         for one in moved:
             self._letters(Batch(letters=one.letters))
 
-    def _update(self, change: Change, stream: int, moved: Head) -> None:
+    def _update(self, change: Change, stream: int, moved: Head, *, stays: bool) -> None:
         if change.row is not None:
-            values = (moved.version, moved.hash, *_columns(change.row), stream)
+            values = (moved.version, moved.hash, *_shown(change.row), stream)
             self._rows["update_execution"].append(values)
+            if not stays:
+                self._rows["place_execution"].append((*_place(change.row), stream))
         elif change.records:
             self._rows["move_execution"].append(
                 (moved.version, moved.hash, change.records[-1].at, stream)
@@ -418,10 +428,13 @@ def enrol(connection: apsw.Connection, holder: str, lease_s: float) -> list[str]
     return [str(name) for (name,) in connection.execute(sql["engines"])]
 
 
-def _columns(row: ExecutionRow) -> Bindings:
+def _place(row: ExecutionRow) -> Place:
+    return row.playbook, row.started, row.parent
+
+
+def _shown(row: ExecutionRow) -> Bindings:
     return (
-        row.playbook, row.digest, row.status, row.reason, row.started, row.updated, row.ended, row.parent,
-        _json(row.labels), search_text(row),
+        row.digest, row.status, row.reason, row.updated, row.ended, _json(row.labels), search_text(row),
     )  # fmt: skip
 
 

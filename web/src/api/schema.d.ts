@@ -8634,7 +8634,7 @@ export interface operations {
             };
             header?: {
                 "If-Match"?: string;
-                "If-None-Match"?: string;
+                "If-None-Match"?: "*";
             };
             path: {
                 path: string;
@@ -9078,7 +9078,7 @@ export interface operations {
             };
             header?: {
                 "If-Match"?: string;
-                "If-None-Match"?: string;
+                "If-None-Match"?: "*";
             };
             path: {
                 name: string;

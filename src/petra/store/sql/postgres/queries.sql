@@ -164,6 +164,49 @@ FROM executions WHERE {where} ORDER BY started {order}, id {order} LIMIT {limit}
 -- name: count_executions
 SELECT {key}, {status}, count(*) FROM executions WHERE {where} GROUP BY 1, 2 ORDER BY 1, 2
 
+-- name: count_tallied
+SELECT {key}, {status}, sum(n)::bigint FROM (
+  SELECT hour, playbook, status, count AS n, namespace FROM tallies WHERE {hours}
+  UNION ALL SELECT floor(started / 3600)::bigint * 3600, playbook, became, 1, namespace
+  FROM tally_notes WHERE became <> '' AND started >= {first} AND started < {last}
+  UNION ALL SELECT floor(started / 3600)::bigint * 3600, playbook, was, -1, namespace
+  FROM tally_notes WHERE was <> '' AND started >= {first} AND started < {last}
+  {parts}
+) AS t WHERE {where} GROUP BY 1, 2 HAVING sum(n) <> 0 ORDER BY 1, 2
+
+-- name: tallied_hours
+hour >= {first} AND hour < {last}
+
+-- name: tallied_in_all
+hour = -1
+
+-- name: tallied_part
+UNION ALL SELECT floor(started / 3600)::bigint * 3600, playbook COLLATE "C", status COLLATE "C", 1, namespace COLLATE "C"
+FROM executions WHERE started >= {since} AND started < {until}
+
+-- name: tally_notes_counted
+SELECT count(*) FROM (SELECT 1 FROM tally_notes LIMIT $1) AS n
+
+-- name: tally_lock
+SELECT pg_try_advisory_xact_lock(hashtextextended('petra tallies', 0))
+
+-- name: add_to_tallies
+WITH some AS (
+  DELETE FROM tally_notes WHERE number IN (SELECT number FROM tally_notes ORDER BY number LIMIT $1)
+  RETURNING namespace, playbook, floor(started / 3600)::bigint * 3600 AS hour, was, became
+), added AS (
+  INSERT INTO tallies AS t (namespace, hour, playbook, status, count)
+  SELECT some.namespace, h.hour, some.playbook, s.status, sum(s.n) FROM some
+  CROSS JOIN LATERAL (VALUES (some.hour), (-1)) AS h (hour)
+  CROSS JOIN LATERAL (VALUES (some.became, 1), (some.was, -1)) AS s (status, n)
+  WHERE s.status <> '' GROUP BY 1, 2, 3, 4 HAVING sum(s.n) <> 0
+  ON CONFLICT (namespace, hour, playbook, status) DO UPDATE SET count = t.count + excluded.count
+)
+SELECT count(*) FROM some
+
+-- name: forget_empty_tallies
+DELETE FROM tallies WHERE count = 0
+
 -- name: executions_namespace
 namespace = {0}
 

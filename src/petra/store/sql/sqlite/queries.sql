@@ -23,22 +23,24 @@ INSERT INTO migrations (number, name, checksum) VALUES (?, ?, ?)
 SELECT unixepoch('subsec')
 
 -- name: head
-SELECT stream, version, head, ended, status FROM executions WHERE id = ?
+SELECT stream, version, head, ended, status, playbook, started, parent FROM executions WHERE id = ?
 
 -- name: hash_at
 SELECT hash FROM records WHERE place = ?
 
 -- name: insert_execution
 INSERT INTO executions
-  (id, shard, version, head, playbook, digest, status, reason, started, updated, ended, parent, labels, search,
+  (id, shard, version, head, digest, status, reason, updated, ended, labels, search, playbook, started, parent,
    namespace)
 VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 
 -- name: update_execution
 UPDATE executions
-SET version = ?, head = ?, playbook = ?, digest = ?, status = ?, reason = ?, started = ?, updated = ?,
-    ended = ?, parent = ?, labels = ?, search = ?
+SET version = ?, head = ?, digest = ?, status = ?, reason = ?, updated = ?, ended = ?, labels = ?, search = ?
 WHERE stream = ?
+
+-- name: place_execution
+UPDATE executions SET playbook = ?, started = ?, parent = ? WHERE stream = ?
 
 -- name: move_execution
 UPDATE executions SET version = ?, head = ?, updated = ? WHERE stream = ?
@@ -195,6 +197,48 @@ SELECT {key} AS counted, {status} AS state, count(*) FROM executions WHERE {wher
 -- name: count_executions_labelled
 SELECT {key} AS counted, {status} AS state, count(*) FROM labels l CROSS JOIN executions e ON e.stream = l.stream
 WHERE {space} AND l.key = :key AND l.value = :value AND {where} GROUP BY {groups} ORDER BY {groups}
+
+-- name: count_tallied
+SELECT {key} AS counted, {status} AS state, sum(n) FROM (
+  SELECT hour, playbook, status, count AS n, namespace FROM tallies WHERE {hours}
+  UNION ALL SELECT cast(started / 3600 AS INTEGER) * 3600, playbook, became, 1, namespace
+  FROM tally_notes WHERE became <> '' AND started >= :first AND started < :last
+  UNION ALL SELECT cast(started / 3600 AS INTEGER) * 3600, playbook, was, -1, namespace
+  FROM tally_notes WHERE was <> '' AND started >= :first AND started < :last
+  {parts}
+) WHERE {where} GROUP BY {groups} HAVING sum(n) <> 0 ORDER BY {groups}
+
+-- name: tallied_hours
+hour >= :first AND hour < :last
+
+-- name: tallied_in_all
+hour = -1
+
+-- name: tallied_part
+UNION ALL SELECT cast(started / 3600 AS INTEGER) * 3600, playbook, status, 1, namespace
+FROM executions WHERE started >= :since{n} AND started < :until{n}
+
+-- name: tally_notes_counted
+SELECT count(*) FROM (SELECT 1 FROM tally_notes LIMIT :most)
+
+-- name: tally_notes_first
+SELECT count(*), max(number) FROM (SELECT number FROM tally_notes ORDER BY number LIMIT :most)
+
+-- name: add_to_tallies
+INSERT INTO tallies
+SELECT namespace, hour, playbook, status, sum(n) FROM (
+  SELECT number, namespace, playbook, became AS status, 1 AS n, cast(started / 3600 AS INTEGER) * 3600 AS hour FROM tally_notes
+  UNION ALL SELECT number, namespace, playbook, was, -1, cast(started / 3600 AS INTEGER) * 3600 FROM tally_notes
+  UNION ALL SELECT number, namespace, playbook, became, 1, -1 FROM tally_notes
+  UNION ALL SELECT number, namespace, playbook, was, -1, -1 FROM tally_notes
+) WHERE number <= :upto AND status <> '' GROUP BY 1, 2, 3, 4 HAVING sum(n) <> 0
+ON CONFLICT (namespace, hour, playbook, status) DO UPDATE SET count = count + excluded.count
+
+-- name: forget_empty_tallies
+DELETE FROM tallies WHERE count = 0
+
+-- name: forget_tally_notes
+DELETE FROM tally_notes WHERE number <= :upto
 
 -- name: executions_space
 l.space = :namespace
