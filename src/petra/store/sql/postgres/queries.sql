@@ -191,18 +191,18 @@ SELECT count(*) FROM (SELECT 1 FROM tally_notes LIMIT $1) AS n
 SELECT pg_try_advisory_xact_lock(hashtextextended('petra tallies', 0))
 
 -- name: add_to_tallies
-WITH some AS (
+WITH noted AS (
   DELETE FROM tally_notes WHERE number IN (SELECT number FROM tally_notes ORDER BY number LIMIT $1)
   RETURNING namespace, playbook, floor(started / 3600)::bigint * 3600 AS hour, was, became
 ), added AS (
   INSERT INTO tallies AS t (namespace, hour, playbook, status, count)
-  SELECT some.namespace, h.hour, some.playbook, s.status, sum(s.n) FROM some
-  CROSS JOIN LATERAL (VALUES (some.hour), (-1)) AS h (hour)
-  CROSS JOIN LATERAL (VALUES (some.became, 1), (some.was, -1)) AS s (status, n)
+  SELECT noted.namespace, h.hour, noted.playbook, s.status, sum(s.n) FROM noted
+  CROSS JOIN LATERAL (VALUES (noted.hour), (-1)) AS h (hour)
+  CROSS JOIN LATERAL (VALUES (noted.became, 1), (noted.was, -1)) AS s (status, n)
   WHERE s.status <> '' GROUP BY 1, 2, 3, 4 HAVING sum(s.n) <> 0
   ON CONFLICT (namespace, hour, playbook, status) DO UPDATE SET count = t.count + excluded.count
 )
-SELECT count(*) FROM some
+SELECT count(*) FROM noted
 
 -- name: forget_empty_tallies
 DELETE FROM tallies WHERE count = 0
