@@ -20,6 +20,8 @@ LISTED = {
     "a status": {"statuses": ("failed",)},
     "a playbook": {"playbook": "orders"},
     "a status of a playbook": {"statuses": ("failed",), "playbook": "orders"},
+    "two statuses": {"statuses": ("failed", "stuck")},
+    "two statuses of a playbook": {"statuses": ("failed", "stuck"), "playbook": "orders"},
     "children": {"parent": "a"},
     "a label": {"labels": (("team", "blue"),)},
     "a time": {"since": 1.0, "until": 2.0},
@@ -62,6 +64,38 @@ def test_a_page_of_executions_comes_from_an_index_in_its_order(
     assert scans(spy.plans) == []
     assert any("INDEX" in plan or "PRIMARY KEY" in plan for plan in spy.plans)
     assert not any("TEMP B-TREE" in plan for plan in spy.plans), spy.plans
+
+
+def test_a_status_of_a_playbook_has_an_index_of_its_own(spy: Any) -> None:
+    wanted = ExecutionFilter(namespace=HERE, playbook="orders", statuses=("failed", "stuck"))
+    lists.executions(spy, wanted, None, 100)
+    own = (
+        "SEARCH executions USING INDEX executions_by_both (namespace=? AND playbook=? AND status=?)"
+    )
+    assert [plan for plan in spy.plans if plan.startswith("SEARCH")] == [own, own]
+
+
+REST = {
+    "a text of two characters": {"text": "ab"},
+    "a text with a label": {"text": "ab", "labels": (("team", "blue"),)},
+    "a version": {"playbook": "orders", "digest": "d"},
+    "no parent": {"parent": ""},
+    "an end": {"ended_until": 9.0},
+    "a status of children": {"parent": "a", "statuses": ("failed",)},
+    "many statuses": {"statuses": tuple(map(str, range(20)))},
+}
+
+
+@pytest.mark.parametrize("wanted", REST.values(), ids=REST)
+def test_what_no_index_has_is_looked_for_among_some(spy: Any, wanted: dict[str, Any]) -> None:
+    """The order comes from an index, within the part that counts what is looked at."""
+    given = ExecutionFilter(namespace=HERE, **wanted)
+    lists.executions(spy, given, None, 100, 1_000)
+    assert scans(spy.plans) == []
+    assert not any("TEMP B-TREE" in plan for plan in spy.plans), spy.plans
+    assert (
+        spy.plans.count("CO-ROUTINE (subquery-1)") + spy.plans.count("CO-ROUTINE (subquery-2)") >= 1
+    )
 
 
 TALLIED = {

@@ -53,7 +53,7 @@ async def some_happened(store: Store) -> None:
 
 async def counted(store: Store) -> dict[str, int]:
     found = await store.count_executions(ExecutionFilter(), "status")
-    return {one.key: one.count for one in found}
+    return {one.key: one.count for one in found.rows}
 
 
 async def done_beside() -> None:
