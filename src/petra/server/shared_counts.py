@@ -46,8 +46,8 @@ class SharedCounts:
         found = await self._store.count_executions(wanted, "status", look_at=LOOKED_AT_MAX)
         self.pause_s = max(PAUSE_S, SHARE * (self._clock.monotonic() - begun))
         counts = {row.key: row.count for row in found.rows}
-        total = sum(counts.values())
-        return {"by": "status", "total": total, "counts": counts, "next": found.cursor}
+        more = {"next": found.cursor} if found.cursor is not None else {}
+        return {"by": "status", "total": sum(counts.values()), "counts": counts, **more}
 
 
 def _failed(future: asyncio.Future[dict[str, Any]]) -> bool:

@@ -49,24 +49,23 @@ async def counts(
 ) -> dict[str, Any]:
     """Count executions by status, by playbook, or by the hour they started in, with the filter of the list.
 
-    Where ``next`` is not null, these are the counts of the latest that were looked at, and at least so many there are;
-    with ``cursor`` the others are counted.
+    Where there is a ``next``, these are the counts of the latest that were looked at, and at least so many there are; with it
+    as ``cursor`` the others are counted.
     """
     here.must(May.SEE)
     within = msgspec.structs.replace(which, namespace=here.namespace)
     found = await service.engine.store.count_executions(
         within, by, cursor=cursor, look_at=LOOKED_AT_MAX
     )
-    rows, total = found.rows, sum(row.count for row in found.rows)
+    more = {"next": found.cursor} if found.cursor is not None else {}
+    answer = {"by": by, "total": sum(row.count for row in found.rows), **more}
     if by != "hour":
-        counted = {row.key: row.count for row in rows}
-        return {"by": by, "total": total, "counts": counted, "next": found.cursor}
+        return answer | {"counts": {row.key: row.count for row in found.rows}}
     hours: dict[str, dict[str, int]] = {}
-    for row in rows:
+    for row in found.rows:
         hours.setdefault(moment(float(row.key)) or "", {})[row.status] = row.count
     summed = {hour: sum(statuses.values()) for hour, statuses in hours.items()}
-    whole = {"by": by, "total": total, "counts": summed, "statuses": hours}
-    return whole | {"next": found.cursor}
+    return answer | {"counts": summed, "statuses": hours}
 
 
 @get("/search", opt=needs(May.SEE, May.DECIDE) | answers(Page[Hit]))
