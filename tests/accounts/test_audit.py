@@ -6,6 +6,7 @@ import asyncio
 from pathlib import Path
 
 import apsw
+import msgspec
 import pytest
 from support.clocks import FakeClock
 
@@ -15,6 +16,7 @@ from petra.store.faults import Fault, faulty
 from petra.store.memory import MemoryStore
 from petra.store.memory_accounts import MemoryAccounts
 from petra.store.sqlite import SqliteStore
+from petra.values import canonical
 
 
 def test_entries_of_many_at_once_are_one_chain() -> None:
@@ -30,6 +32,17 @@ def test_entries_of_many_at_once_are_one_chain() -> None:
         entries = await one.entries()
         assert {entry["actor"] for entry in entries} == {note.actor for note in notes}
         assert [entry["actor"] for entry in await one.entries(actor="u7")] == ["u7"]
+
+    asyncio.run(main())
+
+
+def test_an_entry_is_in_the_canonical_encoding() -> None:
+    async def main() -> None:
+        accounts = MemoryAccounts()
+        note = Note(actor="ada", act="POST /x", outcome="refused", code="täken", request="r1")
+        await Audit(accounts, FakeClock()).note(note)
+        (row,) = await accounts.audit()
+        assert row.body == canonical(msgspec.to_builtins(note))
 
     asyncio.run(main())
 

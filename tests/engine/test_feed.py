@@ -21,6 +21,7 @@ from petra.engine.feed import Feed
 from petra.engine.following import follow
 from petra.engine.life import StoppedError
 from petra.engine.news import (
+    OF_EXECUTIONS,
     Appended,
     Ended,
     Gone,
@@ -28,6 +29,7 @@ from petra.engine.news import (
     Lagged,
     Listed,
     News,
+    Place,
     Reset,
     Told,
     Topic,
@@ -357,6 +359,18 @@ def test_telling_costs_nothing_where_nobody_listens() -> None:
     feed.listed(())
     assert not feed._sinks
     assert not feed._bells
+
+
+@pytest.mark.parametrize(
+    ("place", "hears"),
+    [("x", True), ("y", False), *((topic, topic in OF_EXECUTIONS) for topic in Topic)],
+)
+def test_who_listens_to_something_else_costs_an_execution_nothing(
+    place: Place, *, hears: bool
+) -> None:
+    feed = Feed()
+    with feed.subscribe(place):
+        assert feed.changed("x", "running") is hears
 
 
 def test_workers_that_come_and_go_are_told_of() -> None:

@@ -121,3 +121,22 @@ def test_what_a_program_calls_is_what_processes_ask() -> None:
             await petra.cancel(execution)
 
     engine(use)
+
+
+@pytest.mark.parametrize("command", ["", "mine"])
+def test_whoever_stops_waiting_for_an_answer_takes_nothing_back(command: str) -> None:
+    async def use(petra: Home) -> None:
+        with petra.engine.feed.bell("x") as bell:
+            start = petra.engine.start(BOOK, execution="x", command=command, allow_unsound=True)
+            caller = asyncio.ensure_future(start)
+            await asyncio.sleep(0)
+            assert [one.execution for one in petra.engine._inbox] == ["x"]
+            caller.cancel()
+            await asyncio.wait([caller])
+            assert caller.cancelled()
+            await bell.heard()
+        assert (await petra.get("x")).waiting_on == "human"
+        again = await petra.engine.start(BOOK, execution="x", command=command, allow_unsound=True)
+        assert bool(again.refused) == (command == ""), "who gave an id is told what came of it"
+
+    engine(use)

@@ -6,12 +6,17 @@ import asyncio
 import os
 import select
 import signal
+import subprocess
+import sys
+from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 import pytest
 from server.conftest import serve
 
-from petra.server.long_work import LongWork
+from petra.server.benches import CHECK, COMPLETE, HOVER, TEST, WALK
+from petra.server.long_work import FarWork, LongWork
 
 LONG_S = 120
 """Only a process that never ends is waited for so long."""
@@ -63,3 +68,17 @@ async def _warmed() -> None:
 @pytest.mark.slow
 def test_a_process_that_was_begun_early_does_the_first_work() -> None:
     asyncio.run(_warmed())
+
+
+@pytest.mark.parametrize("work", [CHECK, COMPLETE, HOVER, TEST, WALK], ids=lambda work: work.name)
+def test_what_the_workbench_does_is_where_it_is_said_to_be(work: FarWork[Any]) -> None:
+    assert callable(getattr(import_module(work.module), work.name))
+
+
+def test_a_server_loads_nothing_of_the_workbench() -> None:
+    words = "import sys, petra.server.app; print(*sys.modules)"
+    loaded = subprocess.run(
+        [sys.executable, "-c", words], capture_output=True, text=True, check=True
+    )
+    spared = {"petra.server.workbench", "petra.testing.runner", "petra.server.tls", "pydantic"}
+    assert not spared & set(loaded.stdout.split())

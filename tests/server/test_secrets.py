@@ -24,7 +24,8 @@ from websockets.sync.client import connect
 from websockets.typing import Subprotocol
 
 from petra.wire import frames
-from petra.worker.remote import SUBPROTOCOL, socket_address
+from petra.wire.frames import SUBPROTOCOL
+from petra.worker.remote import socket_address
 
 pytestmark = [pytest.mark.slow, pytest.mark.spec("S20")]
 

@@ -13,9 +13,9 @@ from pathlib import Path
 import pytest
 
 from petra.store import Batch, LossError, anchor, sqlite
-from petra.store.anchor import Anchor, AnchorLine, Lost, read_anchor
+from petra.store.anchor import Anchor, AnchorLine, Lost, anchor_of, read_anchor
 from petra.store.errors import FullError
-from petra.store.sqlite import SqliteStore, anchor_of
+from petra.store.sqlite import SqliteStore
 from petra.testing.store_rows import make_next, make_row, make_start
 
 WAL_HEADER, FRAME_HEADER, PAGE = 32, 24, 4096

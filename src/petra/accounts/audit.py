@@ -21,12 +21,13 @@ from petra.store.accounts import GENESIS, Accounts, AuditRow, hash_of
 from petra.store.errors import UncertainError
 from petra.store.rows import AuditNote
 from petra.store.trail import Trail, acting
-from petra.values import canonical
 
 PAGE: Final = 1_000
 NEWEST: Final = 1 << 62
 """A number before which everything is."""
 TRIES: Final = 5
+_encode = msgspec.json.Encoder(order="sorted").encode
+"""The canonical encoding of what is nothing but texts (``petra.values``)."""
 
 
 class Note(msgspec.Struct, frozen=True, kw_only=True):
@@ -157,8 +158,7 @@ class Audit:
 
 
 def _entry(note: Note, at: float) -> AuditNote:
-    body = canonical(msgspec.to_builtins(note))
-    return AuditNote(at=at, namespace=note.namespace, actor=note.actor, body=body)
+    return AuditNote(at=at, namespace=note.namespace, actor=note.actor, body=_encode(note))
 
 
 def entry_data(row: AuditRow) -> dict[str, Any]:

@@ -17,12 +17,12 @@ from petra.engine.cache import Cache
 from petra.errors import UsageError
 from petra.private import take
 from petra.store.address import open_store
-from petra.store.anchor import Lost, read_anchor
+from petra.store.anchor import Lost, anchor_of, read_anchor
 from petra.store.base import Store
 from petra.store.errors import HeldError
 from petra.store.queries import load_migrations
 from petra.store.rows import Stats
-from petra.store.sqlite import SqliteStore, anchor_of
+from petra.store.sqlite import SqliteStore
 
 
 @click.group("db", cls=Verbs)

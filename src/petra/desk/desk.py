@@ -99,9 +99,9 @@ class Desk:
         **how: Unpack[How],
     ) -> Answered:
         """Start an execution and return what came of that; the same ``command`` again starts nothing."""
-        start = who.signed(c.Start(now=0.0))
+        actor, by = who.signature(May.START)
         return await self.engine.start(
-            playbook, workload, execution=execution, command=command, actor=start.actor, by=start.by,
+            playbook, workload, execution=execution, command=command, actor=actor, by=by,
             allow_unsound=how.get("allow_unsound", False), labels=how.get("labels"), gathered=how.get("beside"),
             namespace=who.namespace, business_key=how.get("business_key", ""), priority=how.get("priority"),
         )  # fmt: skip
@@ -182,21 +182,22 @@ class Desk:
         return await self.engine.lookout.look(execution)
 
     async def get(self, who: Principal, execution: str) -> Result:
-        """Return what an execution has come to so far.
+        """Return what an execution has come to so far."""
+        return result_of(await self.durable(who, execution))
 
-        What is being made durable just now is waited for once; where that goes on and on, the log is read.
-        """
+    async def durable(self, who: Principal, execution: str) -> Entry:
+        """Return an execution to look at at once; what is on its way is waited for once, then the log is read."""
         who.must(May.SEE)
         self.engine.check()
         cache = self.engine.cache
         if not self.engine.shards.owns(execution):
-            return result_of(await cache.read(execution))
-        with self.engine.feed.bell(execution) as bell:
-            entry = await cache.load(execution)
-            if entry.busy:
+            return await cache.read(execution)
+        entry = await cache.load(execution)
+        if entry.busy:
+            with self.engine.feed.bell(execution) as bell:
                 await bell.heard()
-                entry = await cache.load(execution)
-            return result_of(await cache.read(execution) if entry.busy else entry)
+            entry = await cache.load(execution)
+        return await cache.read(execution) if entry.busy else entry
 
     async def records(self, who: Principal, execution: str) -> list[Record]:
         """Return the log of an execution."""

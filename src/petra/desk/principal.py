@@ -12,6 +12,7 @@ import enum
 import os
 import pwd
 from collections.abc import Iterable, Mapping
+from functools import cache
 from typing import Final, NamedTuple, TypeVar
 
 import msgspec
@@ -48,6 +49,13 @@ class May(enum.Enum):
     ACT_AS = "act as somebody else"
     WORK = "work for this server"
 
+    __hash__ = (
+        object.__hash__
+    )  # there is one of each; that of an enum is computed in Python, and asked for at every call
+
+
+ALL: Final = frozenset(May)
+"""Every power there is."""
 
 EVERYWHERE: Final = "*"
 """In a grant: every namespace."""
@@ -56,7 +64,7 @@ POWERS: Final[Mapping[str, frozenset[May]]] = {
     "operator": frozenset({May.SEE, May.START, May.STEER}),
     "author": frozenset({May.SEE, May.APPLY}),
     "approver": frozenset({May.DECIDE}),
-    "admin": frozenset(May) - {May.ACT_AS, May.WORK},
+    "admin": ALL - {May.ACT_AS, May.WORK},
     "worker": frozenset({May.WORK}),
 }
 """What the roles that Petra knows let somebody do. Every other role is a group that playbooks name: it may decide."""
@@ -154,18 +162,25 @@ class Principal(Struct, frozen=True):
         if not self.has_somewhere(powers):
             raise ForbiddenError(f"'{self.name}' may not {_said(powers)} anywhere")
 
+    def signature(self, power: May, actor: str = "") -> tuple[str, str]:
+        """Return as whom one does something, and who does it if that is another one.
+
+        Raises:
+            ForbiddenError: one may not do that, or not under that name.
+        """
+        self.must(power)
+        if actor in ("", self.name):
+            return self.name, self.by
+        self.must(May.ACT_AS)
+        return actor, self.name
+
     def signed(self, command: A) -> A:
         """Return a command under this name, or under the one it names, if one may act as another.
 
         Raises:
             ForbiddenError: it may not do that, or not under that name.
         """
-        self.must(_power(command))
-        actor = command.actor or self.name
-        by = self.by
-        if actor != self.name:
-            self.must(May.ACT_AS)
-            by = self.name
+        actor, by = self.signature(_power(command), command.actor)
         if not isinstance(command, c.Act):
             return msgspec.structs.replace(command, actor=actor, by=by)
         if command.admin:
@@ -217,12 +232,17 @@ def _power(command: c.Asked) -> May:
 
 def owner(name: str = "") -> Principal:
     """Return who has the folder: the user of this process, who may do everything in it."""
-    return Principal(name or login_name(), Kind.OWNER, roles=(ANY_ROLE,), may=frozenset(May))
+    return Principal(name or login_name(), Kind.OWNER, roles=(ANY_ROLE,), may=ALL)
 
 
 def login_name() -> str:
     """Return the name of the user that this process belongs to, as the system knows it."""
+    return _name_of(os.geteuid())
+
+
+@cache
+def _name_of(user: int) -> str:
     try:
-        return pwd.getpwuid(os.geteuid()).pw_name
+        return pwd.getpwuid(user).pw_name
     except KeyError:  # a user without a name, as in many containers
-        return f"uid-{os.geteuid()}"
+        return f"uid-{user}"

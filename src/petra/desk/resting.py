@@ -14,12 +14,17 @@ from typing import Final
 
 from petra.desk.result import REST, Result, result_of
 from petra.engine.cache import Entry, UnknownExecutionError
+from petra.engine.codec import status_of
 from petra.engine.feed import Bell, Feed
 
 OVER: Final = frozenset({"completed", "partial", "failed", "aborted", "stuck"})
 ENDED: Final = OVER - {"stuck"}
 FOLLOWED_S: Final = 60.0
 """A timer that is due so soon is waited for; nobody else would fire it."""
+
+
+_ON_ITS_WAY: Final = frozenset({("waiting", "limit"), ("waiting", "resource")})
+"""Its turn is before it."""
 
 
 class Resting:
@@ -62,10 +67,10 @@ class Resting:
         with self._feed.bell(execution, curious=False) as bell:
             while True:
                 entry = await self._entry(execution)
-                result = None if entry.busy else result_of(entry)
-                if result is None or not self._rests(entry, result, followed_s):
+                if entry.busy or not self._rests(entry, followed_s):
                     await bell.heard()
                     continue
+                result = result_of(entry)
                 if result.status in OVER or not entry.state.children:
                     return result
                 over = await self._children(entry, bell, followed_s)
@@ -123,14 +128,11 @@ class Resting:
         self._check()
         return await self._look(execution)
 
-    def _rests(self, entry: Entry, result: Result, followed_s: float) -> bool:
-        if result.status not in REST or _has_its_turn_before_it(result):
+    def _rests(self, entry: Entry, followed_s: float) -> bool:
+        shown = status, _ = status_of(entry.program, entry.state)
+        if status not in REST or shown in _ON_ITS_WAY:
             return False
-        if not followed_s or (result.status, result.reason) != ("waiting", "timer"):
+        if not followed_s or shown != ("waiting", "timer"):
             return True
         due = entry.state.next_due()
         return due is None or due - self._now() > followed_s
-
-
-def _has_its_turn_before_it(result: Result) -> bool:
-    return result.status == "waiting" and result.reason in ("limit", "resource")

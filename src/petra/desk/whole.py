@@ -32,7 +32,9 @@ WHOLE_MAX = 64 * 1024 * 1024
 
 def has_references(result: Result) -> bool:
     """Tell whether something of an answer lies elsewhere."""
-    return next(references_within([result.output, result.ctx]), None) is not None
+    return any(
+        next(references_within(one), None) is not None for one in (result.output, result.ctx) if one
+    )
 
 
 async def whole(result: Result, state: State, store: Store, objects: Objects) -> Result:

@@ -49,9 +49,9 @@ class OpenHome:
             )
         )  # fmt: skip
 
-    def _read(self, playbook: Playbook | str | Path) -> tuple[Playbook, Gathered]:
+    def _read(self, playbook: Playbook | str | Path) -> tuple[Playbook, Gathered | None]:
         if isinstance(playbook, Playbook):
-            return playbook, Gathered()
+            return playbook, None
         return self._readings.around(playbook)
 
     async def apply(

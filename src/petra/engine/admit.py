@@ -75,7 +75,9 @@ def workload(given: Any) -> dict[str, Any]:
     Raises:
         InputError: it is no object of JSON, or too large.
     """
-    parsed = value("workload", {} if given is None else given)
+    if given is None or (type(given) is dict and not given):
+        return {}
+    parsed = value("workload", given)
     if not isinstance(parsed, dict):
         _refuse("workload", f"{_shown(given)} is not an object")
     return parsed
@@ -98,6 +100,8 @@ def labels(given: Any, business_key: str = "") -> dict[str, str]:
     Raises:
         InputError: they are none, or too many; the message names the one.
     """
+    if type(given) is dict and not given and not business_key:
+        return {}
     if not isinstance(given, dict) or len(given) > LABELS_MAX:
         _refuse("labels", f"they are not an object of at most {LABELS_MAX} names and texts")
     for key in given:

@@ -66,18 +66,20 @@ class Batches:
         )
 
     def _change(self, draft: Draft) -> rows.Change:
-        state = draft.entry.state
+        entry, state = draft.entry, draft.entry.state
         due = state.next_due() if not state.terminal else None
         self._wakes.set(state.id, due)
-        draft.letters = letters_of(draft) if draft.mail else ()
-        if self._herald.listens(draft.entry.program) and draft.lines:
-            draft.notifications = self._herald.told(draft)
-        if may_have_permits(draft.entry):
-            note_permits(draft)
+        if draft.mail:
+            draft.letters = letters_of(draft)
         if draft.lines:
-            draft.arrivals = self._notes.arrived(draft)
+            if self._herald.listens(entry.program):
+                draft.notifications = self._herald.told(draft)
+            if draft.created or state.terminal:  # no trigger waits for anything else
+                draft.arrivals = self._notes.arrived(draft)
+        if may_have_permits(entry):
+            note_permits(draft)
         draft.change = change_of(draft, due)
-        self._cache.weigh(draft.entry, draft.lines)
+        self._cache.weigh(entry, draft.lines)
         return draft.change
 
     def _refusal(self, draft: Draft) -> list[rows.Answer]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TypedDict
+
 import msgspec
 from msgspec import UNSET
 
@@ -85,6 +87,18 @@ class Draft(msgspec.Struct):
         ]
 
 
+class _Further(TypedDict, total=False):
+    items: tuple[rows.WorkItemRow, ...]
+    answers: tuple[rows.Answer, ...]
+    letters: tuple[rows.Letter, ...]
+    taken: tuple[str, ...]
+    notifications: tuple[rows.NotificationRow, ...]
+    permits: tuple[rows.PermitRow, ...]
+    returned: tuple[str, ...]
+    arrivals: tuple[rows.ArrivalRow, ...]
+    notes: tuple[rows.AuditNote, ...]
+
+
 def change_of(draft: Draft, due: float | None) -> rows.Change:
     """Return what a draft does to its execution, with the rows that show it."""
     entry, state = draft.entry, draft.entry.state
@@ -100,22 +114,32 @@ def change_of(draft: Draft, due: float | None) -> rows.Change:
         records=tuple(draft.lines),
         row=row,
         wake=UNSET if due == known else due,
-        items=_items(draft) if draft.items else (),
         assigned=_assigned(draft) if draft.assigned else (),
         released=_released(draft) if draft.released else (),
         snapshot=entry.snapshot_at(draft.version),
-        answers=tuple(draft.answers),
         objects=objects_of(draft.lines),
-        letters=draft.letters,
-        taken=tuple(draft.taken),
-        notifications=draft.notifications,
-        permits=draft.permits,
-        returned=draft.returned,
-        notes=tuple([r.note for r, refused in draft.requests if r.note and not refused])
-        if draft.lines
-        else (),
-        arrivals=draft.arrivals,
+        **_further(draft),
     )
+
+
+def _further(draft: Draft) -> _Further:
+    """Return what few changes have; to name all of it each time would cost more than all the rest."""
+    further: _Further = {}
+    if draft.items:
+        further["items"] = _items(draft)
+    if draft.answers:
+        further["answers"] = tuple(draft.answers)
+    if draft.letters or draft.taken:
+        further["letters"], further["taken"] = draft.letters, tuple(draft.taken)
+    if draft.notifications:
+        further["notifications"] = draft.notifications
+    if draft.permits or draft.returned:
+        further["permits"], further["returned"] = draft.permits, draft.returned
+    if draft.arrivals:
+        further["arrivals"] = draft.arrivals
+    if draft.lines and (notes := [r.note for r, no in draft.requests if r.note and not no]):
+        further["notes"] = tuple(notes)
+    return further
 
 
 def _items(draft: Draft) -> tuple[rows.WorkItemRow, ...]:

@@ -29,6 +29,15 @@ class Conditions(Struct, frozen=True):
     keychains: Keychains
     store: Store
 
+    def are_met(self, program: Program, command: c.AnyCommand) -> bool:
+        """Tell whether an execution may begin without anybody being asked; if not, ask what is ``unmet``."""
+        return (
+            isinstance(command, c.Start)
+            and program.spec.concurrency is None
+            and not program.playbook.keychain
+            and (command.allow_unsound or self.proofs.knows_sound(program))
+        )
+
     async def unmet(self, program: Program, command: c.AnyCommand) -> str:
         """Say why an execution of a definition does not begin; nothing, if it may.
 

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Collection
+from collections.abc import Awaitable, Collection
 from typing import Any, Self
 
 import msgspec
@@ -81,7 +81,7 @@ from petra.playbook import Playbook
 from petra.playbook.keeper import keeper
 from petra.store.base import Store
 from petra.store.bus import Bus
-from petra.store.trail import under_way
+from petra.store.trail import Trail, under_way
 from petra.trace_context import INCOMING
 
 _log = logging.getLogger(__name__)
@@ -278,7 +278,7 @@ class Engine:
         start = c.Start(
             now=0.0, workload=admit.workload(workload), labels=admit.labels(labels or {}, business_key), actor=actor, by=by,
             allow_unsound=allow_unsound, namespace=namespace, priority=priority,
-            company=await self.catalogue.keep(gathered, namespace) if gathered is not None else None,
+            company=await self.catalogue.keep(gathered, namespace) if gathered is not None and gathered.readings else None,
         )  # fmt: skip
         return await self._started(program, start, execution, command)
 
@@ -393,19 +393,23 @@ class Engine:
     ) -> Answered:
         self.check()
         admit.execution_id(execution)
-        admit.command_id(command)
-        # who gives no id asks once: nobody will hold another question against it
-        asked = request_hash(request) if command else b""
-        await self._awaited.alone(command)
-        self.check()
+        asked = b""
+        if command:  # who gives no id asks once: nobody will hold another question against it
+            admit.command_id(command)
+            asked = request_hash(request)
+            await self._awaited.alone(command)
+            self.check()
         answer = self._awaited.add(command or make)
         try:
             known = await self.store.answer(command) if command else None
             answered = known_answer(known, asked) if known is not None else None
             if answered is None and program is not None and self.shards.owns(execution):
-                why = await self._conditions.unmet(target or program, make(0.0))
-                answered = Answered(execution, why) if why else None
-            await self._inbox.room()
+                begins = target or program, make(0.0)
+                if not self._conditions.are_met(*begins):  # which they mostly are
+                    why = await self._conditions.unmet(*begins)
+                    answered = Answered(execution, why) if why else None
+            if self._inbox.is_full:
+                await self._inbox.room()
             self.check()
         except BaseException:
             answer.cancel()  # the next one with this command may ask
@@ -415,8 +419,15 @@ class Engine:
             return answered
         self.scope.add(execution)
         submission = Submission(execution, make, answer, command, asked, program, target)
-        self._inbox.push(submission)
-        return await _noted(submission, answer)
+        return await self._submit(submission, answer)
+
+    def _submit(self, request: Submission, answer: asyncio.Future[Answered]) -> Awaitable[Answered]:
+        """Have a request decided; return what is to be waited for."""
+        self._inbox.push(request)
+        trail = under_way()
+        if trail is not None:
+            return _noted(request, answer, trail)
+        return asyncio.shield(answer) if request.command else answer  # others may wait for it too
 
     def check(self) -> None:
         """Raise a StoppedError if the engine closes or has stopped, with the reason."""
@@ -492,14 +503,11 @@ class Engine:
         self.feed.close(why)
 
 
-async def _noted(request: Submission, answer: asyncio.Future[Answered]) -> Answered:
+async def _noted(request: Submission, answer: asyncio.Future[Answered], trail: Trail) -> Answered:
     """Wait for an answer; what asks for it is noted with the change that carries it out."""
-    trail = under_way()
-    if trail is not None:
-        request.note = trail.entry()
+    request.note = trail.entry()
     answered = await asyncio.shield(answer)
-    if trail is not None and answered.noted:
-        trail.written = True
+    trail.written = trail.written or answered.noted
     return answered
 
 

@@ -17,6 +17,7 @@ from typing import Any, Protocol, Self
 
 from petra.engine.limits import FEED_MAX
 from petra.engine.news import (
+    OF_EXECUTIONS,
     Appended,
     Ended,
     Gone,
@@ -215,7 +216,7 @@ class Feed:
         if (bells := self._bells.get(execution)) is not None:
             for bell in tuple(bells):
                 bell.ring(status)
-        return bool(self._sinks)
+        return not self._sinks.keys().isdisjoint((execution, *OF_EXECUTIONS))
 
     def appended(
         self, execution: str, records: Sequence[Record], status: str, reason: str = ""

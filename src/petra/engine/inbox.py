@@ -46,9 +46,14 @@ class Inbox:
         if requests:
             self._some.set()
 
+    @property
+    def is_full(self) -> bool:
+        """Whether those from outside have to wait; at the end, they do not."""
+        return len(self._waiting) >= self._most and not self._ended
+
     async def room(self) -> None:
-        """Wait until there is room; at the end, do not."""
-        while len(self._waiting) >= self._most and not self._ended:
+        """Wait until there is room."""
+        while self.is_full:
             await self._room.wait()
 
     async def take(self, most: int) -> list[Submission]:

@@ -118,6 +118,13 @@ class Topic(enum.Enum):
     RECORDS = "records"
     """Every record of every execution this engine acts for."""
 
+    __hash__ = (
+        object.__hash__
+    )  # there is one of each; an enum's own would look at its name, in Python
+
+
+OF_EXECUTIONS = (Topic.RECORDS, Topic.EXECUTIONS, Topic.WORK_ITEMS)
+"""The topics that hear of an execution which goes on."""
 
 Place = Topic | str
 """A topic, or the id of an execution."""

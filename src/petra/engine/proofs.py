@@ -42,6 +42,14 @@ class Proofs:
         while len(self._known) > PROOFS_MAX:
             self._known.popitem(last=False)
 
+    def knows_sound(self, program: Program) -> bool:
+        """Tell whether the net of a definition was proved already, and nothing is wrong with it."""
+        known = self._known.get(program.digest)
+        if known is None or any(problem.severity == "error" for problem in known.problems):
+            return False
+        self._known.move_to_end(program.digest)
+        return True
+
     async def problems(self, program: Program) -> tuple[Problem, ...]:
         """Return what is wrong with the net of a definition whatever guards and data come to."""
         proof = await self._proof(program)

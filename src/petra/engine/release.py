@@ -124,22 +124,26 @@ class Releaser:
 
     def _carry_out(self, draft: Draft) -> None:
         """Stop what is no longer wanted, offer what is; effects that concern others travel as letters."""
-        entry = draft.entry
+        state, by_letter = draft.entry.state, False
         self._wake(draft)
         for request, _ in draft.requests:
             if request.part is not None:
                 self._reports.settled(*request.part)
-        if any(request.letter for request, _ in draft.requests):
+            by_letter = by_letter or bool(request.letter)
+        if by_letter:
             for run, chunk in draft.released.keys() - draft.assigned.keys():
-                self._custody.reported_elsewhere(entry.state.id, run, chunk)
+                self._custody.reported_elsewhere(state.id, run, chunk)
         for run in draft.stopped:
-            self._custody.stop(entry.state.id, run, "withdrawn")
-        rank = rank_of(entry.state.priority, entry.state.now)
-        for pending, assignment in draft.assigned.values():
-            row = rows.PendingRow(
-                execution=entry.state.id, pending=pending, namespace=entry.state.namespace
-            )
-            self._offers.add(row, assignment, entry.program, rank)
+            self._custody.stop(state.id, run, "withdrawn")
+        if draft.assigned:
+            self._offer(draft)
         for pending, further, more in draft.extended:
-            row = rows.PendingRow(execution=entry.state.id, pending=pending)
+            row = rows.PendingRow(execution=state.id, pending=pending)
             self._custody.extend(row, further, more=more)
+
+    def _offer(self, draft: Draft) -> None:
+        state, program = draft.entry.state, draft.entry.program
+        rank = rank_of(state.priority, state.now)
+        for pending, assignment in draft.assigned.values():
+            row = rows.PendingRow(execution=state.id, pending=pending, namespace=state.namespace)
+            self._offers.add(row, assignment, program, rank)

@@ -50,9 +50,11 @@ class Wakes:
 
     def set(self, execution: str, due: float | None) -> None:
         """Say when an execution wants to be ticked; None: not at all. What is far away is a row only."""
-        self._ticked.pop(execution, None)
+        if self._ticked:
+            self._ticked.pop(execution, None)
         if due is None or due > self._clock.now() + NEAR_S:
-            self._due.pop(execution, None)
+            if self._due:
+                self._due.pop(execution, None)
         elif self._due.get(execution) != due:
             self._due[execution] = due
             heapq.heappush(self._heap, (due, execution))

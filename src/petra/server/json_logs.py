@@ -51,6 +51,10 @@ def set_up_logs() -> None:
     """Log as JSON to stderr, unless that is a terminal."""
     if sys.stderr.isatty():
         return
+    for costly in ("logThreads", "logProcesses", "logMultiprocessing", "_srcfile"):
+        setattr(
+            logging, costly, None
+        )  # as Python's own guide says: it looks nothing up that no line shows
     handler = logging.StreamHandler()
     handler.setFormatter(JsonLines())
     logging.basicConfig(level=logging.INFO, handlers=[handler])

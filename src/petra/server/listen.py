@@ -12,6 +12,7 @@ import socket
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import uvicorn
 
@@ -23,8 +24,10 @@ from petra.server.proxies import Proxies
 from petra.server.reach import Names, Reach, refuse
 from petra.server.request_notes import RequestNotes
 from petra.server.service import Service
-from petra.server.tls import Certificate
 from petra.wire.frames import MAX_FRAME
+
+if TYPE_CHECKING:
+    from petra.server.tls import Certificate
 
 GRACE_S = 30.0
 PING_S = 10.0
@@ -51,7 +54,7 @@ async def serving(
         UsageError: it may not, or cannot, listen there.
     """
     refuse(reach, has_users=service.oidc is not None or await service.register.has_users())
-    tls = Certificate(reach.certificate, reach.key) if reach.certificate and reach.key else None
+    tls = _certificate(reach)
     listener = _listening_socket(reach)
     port = listener.getsockname()[1]
 
@@ -87,6 +90,14 @@ async def serving(
             await task
         listener.close()
         service.long_work.close()
+
+
+def _certificate(reach: Reach) -> Certificate | None:
+    if not (reach.certificate and reach.key):
+        return None
+    from petra.server.tls import Certificate  # noqa: PLC0415 - what reads certificates is not small
+
+    return Certificate(reach.certificate, reach.key)
 
 
 class _AnyName:

@@ -11,10 +11,13 @@ import os
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
+from importlib import import_module
 from multiprocessing import get_context, parent_process
 from multiprocessing.process import BaseProcess
 from threading import Thread
-from typing import TypeVar
+from typing import Any, Generic, TypeVar
+
+import msgspec
 
 from petra.server.problems import ProblemError
 
@@ -26,6 +29,18 @@ WAITING_MAX = 16
 LIMIT_S = 60.0
 THREADS = 2
 THREADS_WAITING_MAX = 64
+
+
+class FarWork(msgspec.Struct, Generic[A], frozen=True):
+    """Work by its place: the process that does it loads what it needs, and the one that asks for it does not."""
+
+    module: str
+    name: str
+
+    def __call__(self, material: A) -> dict[str, Any]:
+        """Do it."""
+        done: dict[str, Any] = getattr(import_module(self.module), self.name)(material)
+        return done
 
 
 class LongWork:

@@ -72,13 +72,14 @@ async def admit(request: Request[Any, Any, Any]) -> None:
         raise ForbiddenError("this call is for nobody")
     if need.known:
         service: Service = request.app.state.service
-        who, request.state.session = await service.identity.who(presented_by(request))
+        state = request.scope["state"]  # the same that 'request.state' makes anew each time
+        who, state["session"] = await service.identity.who(presented_by(request))
         if name := request.headers.get(ACT_AS_HEADER):
-            request.state.who = who
+            state["who"] = who
             who = await service.identity.in_the_name_of(who, name)
-        request.state.who = who  # for the audit, also where they are turned away
-        request.state.who = await _admitted(service, who, need, request)
-        request.state.namespace = request.state.who.namespace
+        state["who"] = who  # for the audit, also where they are turned away
+        state["who"] = who = await _admitted(service, who, need, request)
+        state["namespace"] = who.namespace
     refuse_unknown(request)
 
 

@@ -27,6 +27,9 @@ class Proxies:
             await self._inner(scope, receive, send)
             return
         said = {name: value for name, value in scope["headers"] if name in _HEADERS}
+        if not said and not self._proxies:
+            await self._inner(scope, receive, send)
+            return
         kept = [one for one in scope["headers"] if one[0] not in _HEADERS]
         peer, port = scope.get("client") or ("", 0)
         changed = {**scope, "headers": kept}

@@ -5,25 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final
 
-import msgspec
-
 from petra.kernel.waiting import Awaited, WorkItem
 from petra.playbook import read
+from petra.server.benches import Simulated
 from petra.server.workbench import NAME, log_frames, placed_problems
 from petra.testing.scripts import Scripted
 from petra.testing.walk import Chance, EndOfWalkError, Reply, Walk, failure, ok
 
 STEPS_MAX: Final = 5_000
-
-
-class Simulated(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A playbook to walk through: by dice, or by the choices that somebody made so far."""
-
-    text: str
-    workload: dict[str, Any] = {}
-    seed: int = 0
-    steps: int = 200
-    choices: list[dict[str, Any]] | None = None
 
 
 class _Choices:

@@ -6,14 +6,11 @@ Rule 2: counter-examples, test cases and walks come as frames: whoever shows exe
 
 from __future__ import annotations
 
-import re
 import tempfile
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final
-
-import msgspec
 
 from petra.editor.complete import complete
 from petra.editor.fixes import extent, fix
@@ -25,8 +22,9 @@ from petra.kernel import events as e
 from petra.kernel.replay import encode_body
 from petra.net import prove
 from petra.net.graph import steps_graph
-from petra.playbook import Playbook, Problem, read
+from petra.playbook import Problem, read
 from petra.playbook.problems import line_starts, problem_data
+from petra.server.benches import Bench, Tests, input_of
 from petra.server.counter_example import way_of
 from petra.story import Story, frames_of
 from petra.story.frames import Frames
@@ -35,25 +33,7 @@ from petra.testing.session import bug
 from petra.testing.suite import Case, TestError, load_suite, suite_problems
 
 NAME: Final = "playbook.yaml"
-FILE: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
-FILES_MAX: Final = 50
 CASES_MAX: Final = 500
-
-
-class Bench(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A text, and where in it somebody is: a line and a column from 1."""
-
-    text: str
-    line: int = 1
-    column: int = 1
-
-
-class Tests(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A test file, and the playbooks that it names, by their file names; with frames of every case, or without."""
-
-    text: str
-    files: dict[str, str] = {}
-    frames: bool = True
 
 
 # Checking
@@ -85,14 +65,6 @@ def check_text(text: str) -> dict[str, Any]:
             "notes": [proof.note] if proof.note else [],
         }
     return {**verdict, "problems": placed_problems(text, problems)}
-
-
-def input_of(playbook: Playbook) -> dict[str, Any]:
-    """Return what a playbook is started with: its defaults, and what it demands."""
-    return {
-        "workload": playbook.workload,
-        "input_schema": playbook.executor.spec.input_schema,
-    }
 
 
 def placed_problems(text: str, problems: Sequence[Problem]) -> list[dict[str, Any]]:

@@ -74,6 +74,11 @@ _decode = msgspec.json.Decoder(AnchorLine).decode
 _encode = msgspec.json.Encoder().encode
 
 
+def anchor_of(store: Path) -> Path:
+    """Return where the anchor of a store is."""
+    return store.with_name(store.name + ".heads")
+
+
 def head_of(execution: str, version: int, digest: bytes) -> Head:
     """Return what the anchor keeps of a head."""
     return execution, version, digest[:HASH_BYTES].hex()

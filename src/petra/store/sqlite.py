@@ -13,6 +13,7 @@ import asyncio
 import threading
 from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
 from pathlib import Path
 from typing import TypeVar
 
@@ -28,7 +29,7 @@ from petra.store import sqlite_schema as schema
 from petra.store import sqlite_search as searching
 from petra.store import sqlite_tallies as tallying
 from petra.store import sqlite_write as writing
-from petra.store.anchor import ANCHOR_SYNC_S, Anchor, Head, Lost, read_anchor
+from petra.store.anchor import ANCHOR_SYNC_S, Anchor, Head, Lost, anchor_of, read_anchor
 from petra.store.base import PAGE, READ_LIMIT, Committed, CountedBy
 from petra.store.bus import InProcessBus
 from petra.store.errors import (
@@ -42,6 +43,7 @@ from petra.store.errors import (
 from petra.store.judge import check_batch
 from petra.store.owner import Ownership
 from petra.store.queries import load_queries
+from petra.store.remembered import Remembered
 from petra.store.rows import (
     Answer,
     AuditNote,
@@ -105,7 +107,8 @@ class SqliteStore:
         self._writer = SideThread("petra-store-writer")
         self._readers = ThreadPoolExecutor(READERS, thread_name_prefix="petra-store-reader")
         self.bus = InProcessBus()
-        self.accounts = SqliteAccounts(self._read, self._write)
+        self.accounts = SqliteAccounts(self._read, self._write, shared=readonly)
+        self._applied = Remembered[tuple[str, str | None, str], PlaybookRow](shared=readonly)
         self.notifications = SqliteNotifications(self._read, self._write)
         self.permits = SqlitePermits(self._read)
         self.arrivals = SqliteArrivals(self._read, self._write)
@@ -383,9 +386,10 @@ class SqliteStore:
         """Store a batch; see ``Store.commit``."""
         check_batch(batch)
         moved: list[Head] = []
-        return await self._write(
-            lambda c: writing.BatchWriter(c, self._heads, moved).write(batch), moved=moved
-        )
+        with self._applied.changing() if batch.playbooks else nullcontext():
+            return await self._write(
+                lambda c: writing.BatchWriter(c, self._heads, moved).write(batch), moved=moved
+            )
 
     async def claim_shards(
         self, holder: str, shards: Collection[int], *, lease_s: float
@@ -435,7 +439,8 @@ class SqliteStore:
         self, path: str, namespace: str = DEFAULT, note: AuditNote | None = None
     ) -> int:
         """Let nobody find the playbooks of a path any more."""
-        return await self._write(lambda c: writing.archive(c, path, namespace, note))
+        with self._applied.changing():
+            return await self._write(lambda c: writing.archive(c, path, namespace, note))
 
     async def forget_orphans(self, keys: Sequence[str]) -> None:
         """Say that those objects have been deleted."""
@@ -540,7 +545,8 @@ class SqliteStore:
         self, path: str, version: str | None = None, namespace: str = DEFAULT
     ) -> PlaybookRow | None:
         """Return the playbook applied last under a path, else under a name, or None."""
-        return await self._read(lambda c: reading.find_playbook(c, path, version, namespace))
+        ask = lambda c: reading.find_playbook(c, path, version, namespace)  # noqa: E731 - read, if at all
+        return await self._applied.get((path, version, namespace), lambda: self._read(ask))
 
     async def playbooks(
         self, *, after: str = "", limit: int = PAGE, namespace: str = DEFAULT
@@ -591,8 +597,3 @@ class SqliteStore:
         loop = asyncio.get_running_loop()
         copy = lambda: reading.backup(self._reader(), target)  # noqa: E731 - runs in a reader's thread
         await loop.run_in_executor(self._readers, self._guarded, copy)
-
-
-def anchor_of(path: Path) -> Path:
-    """Return where the anchor of a store is."""
-    return path.with_name(path.name + ".heads")

@@ -18,6 +18,7 @@ from petra.store.accounts import (
     note_of,
 )
 from petra.store.queries import load_queries
+from petra.store.remembered import Remembered
 from petra.store.rows import AuditNote
 
 T = TypeVar("T")
@@ -34,13 +35,16 @@ class Run(Protocol):
 class SqliteAccounts:
     """See ``petra.store.accounts``."""
 
-    def __init__(self, read: Run, write: Run) -> None:
+    def __init__(self, read: Run, write: Run, *, shared: bool) -> None:
+        """Make it; where the file is ``shared``, others write it, too, and nothing of it is remembered."""
         self._read = read
         self._write = write
+        self._known = Remembered[tuple[str, str], Account](shared=shared)
 
     async def account(self, kind: str, name: str) -> Account | None:
         """Return an account, or None."""
-        return await self._read(lambda c: _account(c, kind, name))
+        ask: Callable[[apsw.Connection], Account | None] = lambda c: _account(c, kind, name)  # noqa: E731 - typed
+        return await self._known.get((kind, name), lambda: self._read(ask))
 
     async def accounts(
         self, kind: str, *, after: str = "", limit: int = ACCOUNTS_MAX
@@ -63,7 +67,8 @@ class SqliteAccounts:
             append_notes(connection, note)
             return True
 
-        return await self._write(work)
+        with self._known.changing((account.kind, account.name)):
+            return await self._write(work)
 
     async def forget(self, kind: str, name: str, note: AuditNote | None = None) -> bool:
         """Delete an account."""
@@ -73,11 +78,13 @@ class SqliteAccounts:
             append_notes(connection, note if found else None)
             return found
 
-        return await self._write(work)
+        with self._known.changing((kind, name)):
+            return await self._write(work)
 
     async def forget_old(self, before: float) -> int:
         """Delete the accounts that were good until then."""
-        return await self._write(lambda c: _changed(c, "forget_old_accounts", (before,)))
+        with self._known.changing():
+            return await self._write(lambda c: _changed(c, "forget_old_accounts", (before,)))
 
     async def note(self, notes: Sequence[AuditNote], *, again: bool = False) -> None:
         """Append to the audit."""

@@ -32,6 +32,8 @@ from msgspec import field
 from petra.errors import UsageError
 from petra.wire import Assignment, Attempt, Iteration, IterationReport, Report, Wire
 
+SUBPROTOCOL: Final = "petra.worker.1"
+"""What server and worker say that they speak, over a WebSocket."""
 MAX_FRAME: Final = 64 * 1024 * 1024
 """No frame is longer, in bytes."""
 

@@ -18,10 +18,9 @@ from websockets.sync.client import ClientConnection, connect
 from websockets.typing import Subprotocol
 
 from petra.wire.connection import LostError, NonsenseError
-from petra.wire.frames import MAX_FRAME, AnyFrame, FrameError, decode, encode
+from petra.wire.frames import MAX_FRAME, SUBPROTOCOL, AnyFrame, FrameError, decode, encode
 from petra.worker.transport import ClosedError
 
-SUBPROTOCOL: Final = "petra.worker.1"
 AHEAD_MAX: Final = 1_000
 """Frames that have arrived and nobody took, at which reading stops: the server has to wait."""
 OPEN_S: Final = 10.0

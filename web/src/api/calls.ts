@@ -7,6 +7,7 @@ import type {
   Counts,
   Definition,
   Diff,
+  EventCounts,
   EventItem,
   Execution,
   ExecutionItem,
@@ -80,8 +81,8 @@ export function execution(id: string): Promise<Execution> {
   return taken(client.GET('/api/v1/executions/{execution}', of(id))) as Promise<Execution>;
 }
 
-export function frames(id: string, after: number, until?: number): Promise<Frames> {
-  const params = { path: { execution: id }, query: { after, until } };
+export function frames(id: string, after: number, until?: number, bins?: number): Promise<Frames> {
+  const params = { path: { execution: id }, query: { after, until, bins } };
   return taken(client.GET('/api/v1/executions/{execution}/frames', { params })) as Promise<Frames>;
 }
 
@@ -115,14 +116,25 @@ export interface EventsAsked {
   step?: string;
   run?: number;
   type?: string;
+  arc?: string;
   text?: string;
-  level?: 'important' | 'all';
+  level?: 'marked' | 'important' | 'all';
   limit?: number;
 }
 
 export function events(id: string, query: EventsAsked): Promise<Page<EventItem>> {
   const params = { path: { execution: id }, query };
   return shaped(client.GET('/api/v1/executions/{execution}/events', { params }));
+}
+
+export interface CountsAsked extends Pick<EventsAsked, 'after' | 'step' | 'run' | 'arc' | 'level'> {
+  size: number;
+  until: number;
+}
+
+export function eventCounts(id: string, query: CountsAsked): Promise<EventCounts> {
+  const params = { path: { execution: id }, query };
+  return shaped(client.GET('/api/v1/executions/{execution}/events/counts', { params }));
 }
 
 export function record(id: string, seq: number): Promise<Json> {

@@ -4,6 +4,7 @@ import type { components } from './schema';
 export type Schemas = components['schemas'];
 export type Execution = Schemas['Execution'];
 export type ExecutionItem = Schemas['ExecutionItem'];
+export type EventCounts = Schemas['EventCounts'];
 export type EventItem = Schemas['EventItem'];
 export type Frames = Schemas['Frames'];
 export type Diff = Schemas['Diff'];

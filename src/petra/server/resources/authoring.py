@@ -11,11 +11,11 @@ from petra.playbook.migrate import migrate as migrated_text
 from petra.playbook.problems import problem_data
 from petra.playbook.schema import json_schema
 from petra.server.answers.authoring import CheckedText, MigratedText
+from petra.server.benches import CHECK
 from petra.server.documents import PlaybookSource, text_of
 from petra.server.needs import KNOWN, needs
 from petra.server.openapi import answers, takes
 from petra.server.service import AnyHttpRequest, TheService
-from petra.server.workbench import check_text
 
 
 @post(
@@ -25,7 +25,7 @@ from petra.server.workbench import check_text
 )
 async def check(service: TheService, request: AnyHttpRequest) -> Response[dict[str, Any]]:
     """Check a playbook: its problems with places and fixes, its graph, and whether it is sound, or how it gets stuck."""
-    return Response(await service.long_work.do(check_text, await text_of(request)))
+    return Response(await service.long_work.do(CHECK, await text_of(request)))
 
 
 @post(

@@ -16,13 +16,13 @@ from petra.net.compile import compile as compiled_net
 from petra.net.graph import net_graph, steps_graph
 from petra.playbook import InvalidPlaybookError, read
 from petra.server.answers.authoring import Graph, Heat, PlaybookWithText
+from petra.server.benches import input_of
 from petra.server.needs import needs
 from petra.server.openapi import answers
 from petra.server.parameters import Limit, page_size
 from petra.server.problems import ProblemError
 from petra.server.service import Here, TheService
 from petra.server.shapes import Page, PlaybookItem, playbook_item
-from petra.server.workbench import input_of
 from petra.store.rows import ExecutionFilter, PlaybookRow
 from petra.story import RunHistory, Story
 

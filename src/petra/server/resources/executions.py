@@ -12,11 +12,12 @@ from litestar import Response, Router, get
 from litestar.params import FromPath, FromQuery, HeaderParameter, QueryParameter
 
 from petra.desk.principal import May, Principal
+from petra.desk.showing import shown
 from petra.desk.whole import has_references, whole
-from petra.engine.cache import UnknownExecutionError
 from petra.engine.news import OVER
 from petra.objects import is_reference
 from petra.server.conditions import entity_tag
+from petra.server.json_answers import JsonAnswer
 from petra.server.needs import needs
 from petra.server.parameters import LOOKED_AT_MAX, Limit, page_size, wait_of
 from petra.server.problems import ProblemError
@@ -81,23 +82,19 @@ def command_id(who: Who, key: str | None, act: str) -> str:
 
 async def shown_execution(service: TheService, who: Who, execution: str) -> Execution:
     """Return an execution as it is shown."""
-    result = await service.desk.get(who, execution)
-    stored = await service.engine.store.execution(execution)
-    if stored is None:
-        raise UnknownExecutionError(f"there is no execution '{execution}'")
-    (doing,) = await service.doings.of([stored])
-    shown = row_data(stored.row, doing) | {"status": result.status, "reason": result.reason}
+    result, stored, doing = await shown(service.desk, who, execution)
+    row = row_data(stored.row, doing) | {"status": result.status, "reason": result.reason}
     return Execution(
-        **shown, version=result.version, head=stored.head.hex(), output=result.output, ctx=result.ctx, counts=result.counts,
+        **row, version=result.version, head=stored.head.hex(), output=result.output, ctx=result.ctx, counts=result.counts,
         failures=result.failures, error=result.error, waiting_on=result.waiting_on,
         work_items=result.work_items, not_compensated=result.not_compensated,
     )  # fmt: skip
 
 
-def answer_of(service: TheService, shown: Execution, status: int) -> Response[Any]:
+def answer_of(service: TheService, found: Execution, status: int) -> Response[Any]:
     """Answer with an execution, and where it is."""
-    headers = {"Location": f"{service.base}/executions/{shown.id}", **entity_tag(shown.version)}
-    return Response(shown, status_code=status, headers=headers)
+    headers = {"Location": f"{service.base}/executions/{found.id}", **entity_tag(found.version)}
+    return JsonAnswer(found, status_code=status, headers=headers)
 
 
 @get("/executions", opt=needs(May.SEE))
@@ -140,8 +137,8 @@ async def one(
 ) -> Response[Execution]:
     """Show an execution; with ``Prefer: wait=N`` once it ends or rests, and has moved on from the ETag in ``If-None-Match``."""
     await wait_for_rest(service, who, execution, wait_of(prefer), seen_of(seen))
-    shown = await shown_execution(service, who, execution)
-    return Response(shown, headers=entity_tag(shown.version))
+    found = await shown_execution(service, who, execution)
+    return JsonAnswer(found, headers=entity_tag(found.version))
 
 
 @get("/executions/{execution:str}/result", opt=needs(May.SEE))

@@ -18,10 +18,10 @@ from typing import Final
 from litestar import MediaType, Response, Router, get
 from litestar.params import FromPath
 
+from petra.server.benches import CHECK
 from petra.server.needs import PAGE
 from petra.server.problems import ProblemError
 from petra.server.service import AnyHttpRequest, TheService
-from petra.server.workbench import check_text
 
 BUILT: Final = Path(__file__).parent.parent / "ui"
 ROOTS: Final = (
@@ -43,7 +43,7 @@ async def ui_page(service: TheService) -> Response[str]:
     index = BUILT / "index.html"
     if not index.exists():
         return _page(_ABSENT.format(base=escape(base)), nonce, status=503)
-    service.long_work.warm(check_text, "")  # whoever looks at a page may write on the next one
+    service.long_work.warm(CHECK, "")  # whoever looks at a page may write on the next one
     text = index.read_text("utf-8").replace(_BASE, escape(base)).replace(_NONCE, nonce)
     return _page(text, nonce)
 

@@ -9,22 +9,23 @@ from litestar.params import JSONBody
 
 from petra.desk.principal import May
 from petra.server.answers.authoring import Hovered, OfferedWord, Tested, WalkThrough
+from petra.server.benches import (
+    COMPLETE,
+    FILE,
+    FILES_MAX,
+    HOVER,
+    TEST,
+    WALK,
+    Bench,
+    Simulated,
+    Tests,
+)
 from petra.server.documents import with_text_of
 from petra.server.needs import needs
 from petra.server.openapi import answers, takes
 from petra.server.problems import ProblemError
 from petra.server.service import AnyHttpRequest, TheService
 from petra.server.shapes import Page
-from petra.server.walk_through import Simulated, walk_through
-from petra.server.workbench import (
-    FILE,
-    FILES_MAX,
-    Bench,
-    Tests,
-    complete_at,
-    hover_at,
-    run_suite,
-)
 
 _FORM = "JSON with 'text'"
 
@@ -39,7 +40,7 @@ async def run_tests(service: TheService, request: AnyHttpRequest) -> Response[di
     if len(tests.files) > FILES_MAX or not all(map(FILE.fullmatch, tests.files)):
         words = f"'files' are at most {FILES_MAX}, by plain names such as orders.yaml"
         raise ProblemError("invalid-input", words)
-    return Response(await service.long_work.do(run_suite, tests))
+    return Response(await service.long_work.do(TEST, tests))
 
 
 @post(
@@ -50,19 +51,19 @@ async def run_tests(service: TheService, request: AnyHttpRequest) -> Response[di
 async def simulate(service: TheService, request: AnyHttpRequest) -> Response[dict[str, Any]]:
     """Walk through a playbook in virtual time: by dice with a ``seed``, or by ``choices``, up to the next one to be made."""
     wanted = await with_text_of(request, Simulated, _FORM)
-    return Response(await service.long_work.do(walk_through, wanted))
+    return Response(await service.long_work.do(WALK, wanted))
 
 
 @post("/complete", status_code=200, opt=needs(May.SEE) | answers(Page[OfferedWord]))
 async def complete(service: TheService, data: JSONBody[Bench]) -> dict[str, Any]:
     """Say what may stand at a line and a column of a text."""
-    return await service.long_work.do(complete_at, data)
+    return await service.long_work.do(COMPLETE, data)
 
 
 @post("/hover", status_code=200, opt=needs(May.SEE) | answers(Hovered))
 async def hover(service: TheService, data: JSONBody[Bench]) -> dict[str, Any]:
     """Say what stands at a line and a column of a text."""
-    return await service.long_work.do(hover_at, data)
+    return await service.long_work.do(HOVER, data)
 
 
 def router(base: str) -> Router:

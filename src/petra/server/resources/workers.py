@@ -18,7 +18,7 @@ from petra.server.problems import MEDIA_TYPE, problem
 from petra.server.service import Here, TheService
 from petra.server.shapes import Page, shape_of
 from petra.server.worker_socket import WorkerSocket, talk
-from petra.worker.remote import SUBPROTOCOL
+from petra.wire.frames import SUBPROTOCOL
 
 AnySocket = WebSocket[Any, Any, Any]
 
