@@ -103,7 +103,7 @@ def test_what_no_index_has_is_looked_for_among_some(spy: Any, wanted: dict[str, 
     )
 
 
-TALLIED = {
+TALLIED: dict[str, dict[str, Any]] = {
     "all": {},
     "a playbook": {"playbook": "orders"},
     "some statuses": {"statuses": ("failed", "running")},
@@ -196,7 +196,7 @@ def test_places_in_line_are_counted_along_the_line(spy: Any) -> None:
 
 # PostgreSQL
 
-IN_ORDER = {
+IN_ORDER: dict[str, tuple[dict[str, Any], list[str]]] = {
     "all": ({}, ["executions_by_start"]),
     "a status": ({"statuses": ("failed",)}, ["executions_by_status"]),
     "two statuses": ({"statuses": ("failed", "stuck")}, ["executions_by_status"] * 2),
