@@ -83,8 +83,11 @@ async def serving(
         yield Address(reach.url(port, certified()))
     finally:
         service.closing.set()
+        for outgoing in tuple(service.outgoing):
+            outgoing.end()
         await service.operations.close()
         await agents.close()
+        await service.staying.close()
         server.should_exit = True
         with contextlib.suppress(asyncio.CancelledError):
             await task
