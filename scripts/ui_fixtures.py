@@ -27,7 +27,7 @@ class Log(msgspec.Struct):
 
 
 def fixture(name: str, log: Log) -> dict[str, Any]:
-    """Return a story, with the marking after every record as the kernel finds it, and its runs."""
+    """Return a story, also in bins, with the marking after every record as the kernel finds it, and its runs."""
     story, state, markings = Story(), State(id=log.execution), []
     for record in log.records:
         story.take(record.at, encode_body(record.event, record.receipt))
@@ -43,7 +43,14 @@ def fixture(name: str, log: Log) -> dict[str, Any]:
         }
         for run in story.runs
     ]
-    return {"name": name, "frames": frames_of(story), "markings": markings, "runs": runs}
+    bins = frames_of(story, bins=max(1, len(story) // 3))
+    return {
+        "name": name,
+        "frames": frames_of(story),
+        "bins": bins,
+        "markings": markings,
+        "runs": runs,
+    }
 
 
 def text() -> str:

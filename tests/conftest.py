@@ -21,7 +21,7 @@ from support.patience import LIMIT_S, LastResort, limited
 from support.postgres import cluster, empty_database, new_database
 from thoroughness import few
 
-from petra import early_stem
+from petra import early_stem, garbage_collector
 
 # one PostgreSQL and one AWS for all tests of a process
 __all__ = ["aws", "aws_address", "cluster", "empty_database", "new_database"]
@@ -29,6 +29,7 @@ __all__ = ["aws", "aws_address", "cluster", "empty_database", "new_database"]
 ROOT = Path(__file__).parents[1]
 
 in_memory.settle()
+garbage_collector.look_less_often()  # as whatever opens a folder does
 early_stem.started = forks.stem_started  # Python is started anew for it a thousand times otherwise
 
 # Time is measured by the benchmarks: a busy machine fails no test.

@@ -45,5 +45,8 @@ export default defineConfig({
     include: ['src/**/*.test.{ts,tsx}'],
     environment: 'node',
     restoreMocks: true,
+    // what all import is loaded once for each core, not once for each file; files pass in any order
+    pool: 'threads',
+    isolate: false,
   },
 });

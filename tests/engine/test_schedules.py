@@ -16,7 +16,7 @@ from petra.calendar import instant
 from petra.desk import Desk, owner
 from petra.desk.schedules import Schedules
 from petra.desk.timetables import Timetables, UnknownScheduleError
-from petra.engine import Engine, engine, wakes
+from petra.engine import Engine, engine, turnstile, wakes
 from petra.errors import UsageError
 from petra.kernel import schedules as kernel
 from petra.playbook.documents import read_document
@@ -39,6 +39,7 @@ def long_views(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(wakes, "POLL_S", 1800.0)
     monkeypatch.setattr(wakes, "NEAR_S", 3600.0)
     monkeypatch.setattr(engine, "SWEEP_S", 1800.0)
+    monkeypatch.setattr(turnstile, "LINES_LOOK_S", 1800.0)
 
 
 def played(test: Callable[..., Coroutine[Any, Any, None]]) -> Callable[..., None]:

@@ -18,7 +18,7 @@ from ordeal.loop import Process, VirtualLoop, virtual_loop
 
 from petra.desk import Desk, owner
 from petra.desk.schedules import Schedules
-from petra.engine import Engine, engine, wakes
+from petra.engine import Engine, engine, turnstile, wakes
 from petra.playbook.documents import read_document
 from petra.playbook.schedule import Schedule
 from petra.store.memory import MemoryStore
@@ -35,6 +35,7 @@ def long_views(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(wakes, "POLL_S", 600.0)
     monkeypatch.setattr(wakes, "NEAR_S", 1200.0)
     monkeypatch.setattr(engine, "SWEEP_S", 600.0)
+    monkeypatch.setattr(turnstile, "LINES_LOOK_S", 600.0)
     monkeypatch.setattr(loops, "CALLBACKS_MAX", 50_000_000)
 
 

@@ -15,6 +15,7 @@ import httpx2
 import pytest
 from server.conftest import Served, serve
 from server.test_workers import heard, worker
+from support.patience import until
 from support.processes import port_to_come_back_to
 
 pytestmark = pytest.mark.slow
@@ -82,9 +83,8 @@ class Load:
             await asyncio.sleep(0.05)
 
 
-def _completed(served: Served) -> int:
-    with served.client() as api:
-        counts = api.get("/executions/counts", params={"by": "status"}).json()["counts"]
+def _completed(api: httpx2.Client) -> int:
+    counts = api.get("/executions/counts", params={"by": "status"}).json()["counts"]
     return int(counts.get("completed", 0))
 
 
@@ -122,9 +122,8 @@ def test_what_was_acknowledged_is_done_once_whoever_is_killed(
         asyncio.run(load.run(STARTS // 3, kill))
         (second,) = back
         assert len(set(load.answered.values())) == STARTS
-        while _completed(second) < STARTS:
-            pass
         with second.client() as api:
+            until(lambda: _completed(api) >= STARTS)
             listed = _all(api, "/executions")
             assert {one["id"] for one in listed} == set(load.answered.values())
             assert not api.post("/audit/verify", json={}).json()["problems"]

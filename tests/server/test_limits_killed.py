@@ -10,12 +10,14 @@ import signal
 from collections.abc import Callable, Collection, Iterable
 from contextlib import ExitStack
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import httpx2
 import pytest
 from server.conftest import Served, serve
+from support.patience import until
 
 pytestmark = [pytest.mark.slow, pytest.mark.spec("S15")]
 ROUNDS = 3
@@ -65,14 +67,23 @@ class Crowd:
     def pass_one_of_each(self, api: httpx2.Client) -> None:
         """Once as many of every key are at work as may be, let one of each go on."""
         for key in KEYS:
-            while len(inside := self._at_work(api, key)) < LIMIT or not self._opened(inside[0]):
-                pass  # it is not let in yet, its step begins, or it is on its way out
+            until(partial(self._pass_one, api, key))
+
+    def _pass_one(self, api: httpx2.Client, key: str) -> bool:
+        """Let one go on, unless it is not let in yet, its step begins, or it is on its way out."""
+        inside = self._at_work(api, key)
+        return len(inside) >= LIMIT and self._opened(inside[0])
 
     def pass_all(self, api: httpx2.Client) -> None:
         """Open the gates until everything has ended."""
-        while left := self.keys.keys() - _with_status(api, "completed"):
-            for execution in left:
-                self._opened(execution)
+        until(lambda: not self._left(api))
+
+    def _left(self, api: httpx2.Client) -> Collection[str]:
+        """Open the gates of all that have not ended, and return those."""
+        left = self.keys.keys() - _with_status(api, "completed")
+        for execution in left:
+            self._opened(execution)
+        return left
 
     def _at_work(self, api: httpx2.Client, key: str) -> list[str]:
         running = _with_status(api, "running")

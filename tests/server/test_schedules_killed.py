@@ -12,6 +12,7 @@ from typing import Any
 import httpx2
 import pytest
 from server.conftest import Served, serve
+from support.patience import until
 
 pytestmark = [pytest.mark.slow, pytest.mark.spec("S24")]
 ROUNDS = 3
@@ -59,25 +60,26 @@ def _nominal(execution: dict[str, Any]) -> float:
     return datetime.fromisoformat(execution["schedule"]["nominal"]).timestamp()
 
 
+def _left(api: httpx2.Client) -> list[dict[str, Any]]:
+    return [one for one in _started(api, "last") if one["status"] != "aborted"]
+
+
 def _await_more(api: httpx2.Client, schedule: str, than: int) -> int:
-    while (count := len(_started(api, schedule))) <= than:
-        pass
-    return count
+    until(lambda: len(_started(api, schedule)) > than)
+    return len(_started(api, schedule))
 
 
 def _judge(api: httpx2.Client) -> None:
     for schedule in ("all", "last"):
         assert api.post(f"/schedules/{schedule}/pause").status_code == 200
         fired = api.get(f"/schedules/{schedule}").json()["started"]
-        while len(_started(api, schedule)) < fired:
-            pass  # letters that start are on their way
+        until(lambda: len(_started(api, schedule)) >= fired)  # noqa: B023 - letters that start are on their way
     every = [_nominal(one) for one in _started(api, "all")]
     assert every == [every[0] + number for number in range(len(every))]
     times = [_nominal(one) for one in _started(api, "last")]
     assert len(times) == len(set(times))
-    while len(left := [x for x in _started(api, "last") if x["status"] != "aborted"]) > 1:
-        pass  # letters that cancel are on their way
-    assert [_nominal(one) for one in left] == times[-1:]
+    until(lambda: len(_left(api)) <= 1)  # letters that cancel are on their way
+    assert [_nominal(one) for one in _left(api)] == times[-1:]
     for schedule in ("all", "last"):
         keeper = api.get(f"/schedules/{schedule}").json()["execution"]
         assert api.post(f"/executions/{keeper}/verify").json()["ok"]

@@ -15,6 +15,7 @@ import httpx2
 import pytest
 from server.conftest import Served, get, launch, serve
 from support import forks
+from support.patience import until
 from support.processes import ending, port_to_come_back_to
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 from websockets.sync.client import connect
@@ -127,8 +128,8 @@ def test_a_worker_elsewhere_does_the_runs_of_its_pool_and_its_large_results_go_t
         process.send_signal(signal.SIGTERM)
         assert process.wait() == 0
         with served.client() as api:
-            while "etl" in pools(api):
-                pass  # it hears of the end of a connection when that has ended
+            # it hears of the end of a connection when that has ended
+            until(lambda: "etl" not in pools(api))
 
 
 def test_a_worker_that_is_cut_off_comes_back_and_what_it_runs_is_not_run_again(

@@ -45,11 +45,10 @@ _PR_SET_CHILD_SUBREAPER = 36
 
 @dataclass(frozen=True)
 class Forked:
-    """A module with a function ``main``, what else is imported beforehand, and where else modules are found."""
+    """A module with a function ``main``, and what else is imported beforehand."""
 
     module: str
     others: tuple[str, ...] = ()
-    path: str = ""
 
     def run(
         self,
@@ -173,14 +172,34 @@ class _Own(_Going):
         import_module("petra.worker.stem").main(args[1:])
 
 
-_WORKERS = ("petra.worker.stem", "petra.worker.__main__", "petra.event_loop", "uvloop")
+_TESTS = str(Path(__file__).parents[1])
+_WORKERS = (
+    "petra.worker.stem",
+    "petra.worker.__main__",
+    "petra.event_loop",
+    "petra.tools.python",
+    "uvloop",
+)
 _STORE = ("petra.store.sqlite", *_WORKERS)
+_VERBS = (
+    "accounts", "apply", "catalogue", "check", "db", "definition", "diff", "doctor", "executions", "explain", "export",
+    "follow", "going_on", "graph", "left", "live", "live_group", "logs", "migrate_execution", "notifications", "ps", "remove",
+    "replay", "resource", "run", "schedule", "show", "simulate", "start", "steer", "tail", "task", "trigger", "verify",
+)  # fmt: skip
+_GO_ON = {"task", "signal", "resume", "override", "retry", "group", "rerun", "fork", "watch", "start"}  # fmt: skip
+"""Verbs after which tasks may run here, beside those that begin with it."""
+_LATER = (
+    "petra.desk.branching",
+    "petra.desk.proving",
+    "petra.kernel.redecide",
+    "petra.notify.sender",
+)
 PETRA = Forked(
     "petra.cli",
-    others=("petra.cli.run", "petra.cli.executions", "petra.cli.accounts", "petra.cli.ps", *_STORE),
+    others=(*(f"petra.cli.{verb}" for verb in _VERBS), *_LATER, *_STORE, "support.warm"),
 )
 SERVER = Forked(
-    "petra.cli",
+    "support.server_program",
     others=(
         "petra.accounts.oidc",
         "petra.cli.dev",
@@ -202,7 +221,7 @@ SERVER = Forked(
 
 LSP = Forked("petra.cli", others=("petra.cli.lsp", "petra.cli.language_server"))
 MCP = Forked("petra.cli", others=("petra.cli.mcp", "petra.cli.agent_pipe", "mcp", *SERVER.others))
-STEM = Forked("support.stem", others=_WORKERS, path=str(Path(__file__).parents[1]))
+STEM = Forked("support.stem", others=_WORKERS)
 _PYTHON = (sys.executable, {k: v for k, v in os.environ.items() if k.startswith("PYTHON")})
 stem_started_anew = early_stem.started
 
@@ -239,7 +258,7 @@ def _address(program: Forked) -> str:
     """Start the one that forks, once in a process of tests."""
     address = str(Path(tempfile.mkdtemp(prefix="petra-forks-")) / "socket")
     process = subprocess.Popen(
-        [sys.executable, __file__, address, program.path, program.module, *program.others],
+        [sys.executable, __file__, address, program.module, *program.others],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
     )
@@ -313,6 +332,8 @@ def become(connection: socket.socket) -> None:
     sys.argv[1:] = order["arguments"]
     # tests that run in the background of a shell ignore ^C, and so would whatever is forked for them
     signal.signal(signal.SIGINT, signal.default_int_handler)
+    if set(order["arguments"][:1]) & _GO_ON:
+        early_stem.begin()  # once it is busy Python would have to be started for it
 
 
 def _place(files: list[int], places: tuple[int, ...]) -> None:
@@ -343,8 +364,9 @@ def to_the_end(main: Callable[[], None]) -> None:
 
 
 if __name__ == "__main__":
-    address, path, *modules = sys.argv[1:]
-    sys.path[:1] = [path] if path else []  # instead of this folder, which no program asks for
+    address, *modules = sys.argv[1:]
+    sys.path[0] = _TESTS
     program, *_ = map(import_module, modules)
+    del sys.path[0]  # no program asks for it
     serve(address)
     to_the_end(program.main)

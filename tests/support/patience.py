@@ -18,13 +18,20 @@ import sys
 import threading
 import time
 import traceback
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 HANG_S = float(os.environ.get("PETRA_HANG_S", "300"))
 """0 is for ever."""
 LIMIT_S = HANG_S * 2 / 3
 AGAIN_S = 10.0
+PAUSE_S = 0.05
+
+
+def until(come_true: Callable[[], object]) -> None:
+    """Look now and then whether something elsewhere has come true: who looks all the time takes the machine from it."""
+    while not come_true():
+        time.sleep(PAUSE_S)
 
 
 class HangsError(BaseException):

@@ -9,5 +9,5 @@ from petra.worker import stem
 
 
 def main() -> None:
-    sys.path[0] = str(Path.cwd())  # as for every module that is run
+    sys.path.insert(0, str(Path.cwd()))  # as for every module that is run
     stem.main(sys.argv[1:])

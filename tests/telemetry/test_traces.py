@@ -19,6 +19,7 @@ from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanE
 from opentelemetry.trace import SpanKind
 from server.conftest import serve
 from support.clocks import FakeClock
+from support.patience import until
 
 from petra.errors import UsageError
 from petra.kernel import Record
@@ -123,8 +124,8 @@ def test_a_server_and_its_worker_send_one_trace_that_goes_on_from_the_caller_and
                 )
                 assert again.json()["id"] == name
                 assert api.get(f"/executions/{name}").status_code == 200
-            while not {"tool http", "tool python"} <= set(spans_in([x for _, _, x in sent])):
-                pass  # at its end a worker on a busy machine may have no time to send
+            # at its end a worker on a busy machine may have no time to send
+            until(lambda: {"tool http", "tool python"} <= set(spans_in([x for _, _, x in sent])))
             assert server.end() == 0
         bodies = [body for _, _, body in sent]
     spans = spans_in(bodies)

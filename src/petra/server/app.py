@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from litestar import Litestar, Router
-from litestar.datastructures import State
 from litestar.di import Provide
 from litestar.exceptions import HTTPException
 from litestar.openapi import OpenAPIConfig
@@ -57,7 +56,7 @@ from petra.server.resources import (
     writes,
 )
 from petra.server.resources.filters import which
-from petra.server.service import AnyHttpRequest, Service, TheService
+from petra.server.service import API, AnyHttpRequest, Service, TheService
 from petra.server.strict_bodies import StrictRequest
 
 _RESOURCES = (
@@ -95,19 +94,27 @@ _RESOURCES = (
 
 def build(service: Service) -> Litestar:
     """Make the application of a server."""
-    return _Application(
+    app = laid_out(service.prefix, service.version)
+    app.state.service = service
+    return app
+
+
+def laid_out(prefix: str, version: str) -> Litestar:
+    """Make the application of a server that is yet to come: its service is put into its state."""
+    base = f"{prefix}{API}"
+    app = _Application(
         route_handlers=[
-            *system.routes(service.prefix),
-            *watching.routes(service.prefix, service.base),
-            oidc.routes(service.prefix),
-            docs.router(service.prefix),
-            *act_links.routes(service.prefix),
-            *hooks.routes(service.prefix),
-            *pages.routes(service.prefix),
-            *(module.router(service.base) for module in _RESOURCES),
+            *system.routes(prefix),
+            *watching.routes(prefix, base),
+            oidc.routes(prefix),
+            docs.router(prefix),
+            *act_links.routes(prefix),
+            *hooks.routes(prefix),
+            *pages.routes(prefix),
+            *(module.router(base) for module in _RESOURCES),
         ],
         dependencies={
-            "service": Provide(lambda: service, sync_to_thread=False),
+            "service": Provide(lambda: app.state.service, sync_to_thread=False),
             "who": Provide(_who, sync_to_thread=False),
             "here": Provide(_here, sync_to_thread=False),
             "which": Provide(which),
@@ -116,11 +123,11 @@ def build(service: Service) -> Litestar:
         before_request=admit,
         request_class=StrictRequest,
         request_max_body_size=None,  # the gate bounds bodies
-        state=State({"service": service}),
-        openapi_config=_openapi(service.prefix, service.version),
+        openapi_config=_openapi(prefix, version),
         logging_config=None,
         debug=False,
     )
+    return app
 
 
 class _Application(Litestar):

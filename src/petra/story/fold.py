@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable
 from typing import Final, NamedTuple
 
+from petra.story.bins import Bins
 from petra.story.marks import flag_of, keys_written
 from petra.story.runs import RunHistory
 from petra.story.slim import SlimEvent, SlimToken, slim
@@ -32,7 +33,8 @@ class Place(NamedTuple):
 class Story:
     """What a log tells, in columns; entry n is about record n + 1."""
 
-    def __init__(self) -> None:
+    def __init__(self, bins: Bins | None = None) -> None:
+        self.bins = bins or Bins()
         self.places: dict[Place, int] = {}
         self.types: dict[str, int] = {}
         self.steps: dict[str, int] = {}
@@ -76,6 +78,7 @@ class Story:
         self.delta.append(
             tuple([part for pair in moved.items() if pair[1] for part in pair]) if moved else _STILL
         )
+        self.bins.follow(self)
 
     def marking(self, seq: int | None = None) -> dict[Place, int]:
         """Return how many tokens were in each place after a record."""

@@ -13,11 +13,14 @@ from typing import Any, Final
 
 import msgspec
 
+from petra.story.bins import Bin, StepCounts
 from petra.story.fold import NOTHING, Delta, Place, Story
 
 FRAMES_MAX: Final = 50_000
 """So many records an answer has."""
 BINS_MAX: Final = 10_000
+STEPS_TOLD_MAX: Final = 100_000
+"""Of so many steps bins tell in all: where many steps take turns, bins are larger."""
 
 
 class ShownPlace(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -28,8 +31,39 @@ class ShownPlace(msgspec.Struct, frozen=True, omit_defaults=True):
     arc: tuple[str, int] | None = None
 
 
+class Became(msgspec.Struct, frozen=True, array_like=True):
+    """What had become of a step by the end of a bin, in all; and its run that began last, as it was then."""
+
+    step: int
+    started: int
+    done: int
+    failed: int
+    retries: int
+    parts: int
+    """Records in which iterations of it failed."""
+    decided: int
+    """Records in which somebody decided its outcome."""
+    last: int
+    """The last record about it."""
+    failing: bool
+    """Whether its last run failed."""
+    run: int
+    first: int
+    """The records in which that run began and ended; 0 where it had not."""
+    ended: int
+    state: str
+    first_ms: float
+    """When that was, in milliseconds since ``at0``."""
+    ended_ms: float
+
+
 class Frames(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """Columns with an entry per record, or per bin: then ``seq`` has the last record of each."""
+    """Columns with an entry per record, or per bin: then ``seq`` has the last record of each.
+
+    Of a bin, ``delta`` has the sums, ``came`` how many tokens came into each place, ``marked`` its worst record, by which it
+    is called, ``gap`` the longest time in which nothing happened, from when to when, and ``became`` the steps that it is
+    about. Whoever adds them up has what was at the end of a bin, and goes on from there with the records behind it.
+    """
 
     first: int
     at0: float
@@ -44,6 +78,11 @@ class Frames(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     flag: list[int]
     delta: list[Delta]
     seq: list[int] | None = None
+    came: list[Delta] | None = None
+    marked: list[int] | None = None
+    marked_ms: list[float] | None = None
+    gap: list[tuple[float, float]] | None = None
+    became: list[list[Became]] | None = None
 
 
 def frames_of(
@@ -84,28 +123,49 @@ def _ms(seconds: float) -> float:
 
 
 def _binned(story: Story, begin: int, end: int, bins: int) -> Frames:
-    """Put as many records into each bin as it takes; a bin is called by the record in it that is marked most."""
-    size = -(-(end - begin) // bins)
-    starts = range(begin, end, size)
-    seqs, dt, named, flags, deltas = [], [], [], [], []
-    before = story.at[begin]
-    for start in starts:
-        stop = min(start + size, end)
-        seqs.append(stop)
-        dt.append(_ms(story.at[stop - 1] - before))
-        before = story.at[stop - 1]
-        named.append(max(range(start, stop), key=lambda n: (story.flag[n], n)))
-        flag, sums = 0, Counter[int]()
-        for number in range(start, stop):
-            flag |= story.flag[number]
-            delta = story.delta[number]
-            for place, count in zip(delta[::2], delta[1::2], strict=True):
-                sums[place] += count
-        flags.append(flag)
-        deltas.append(tuple(part for pair in sums.items() if pair[1] for part in pair))
+    """Put as many records into each bin as it takes, and more where bins would tell of too many steps.
+
+    A bin is called by the worst of its records, and as large as a power of two, so that sums are at hand.
+    """
+    size = 1 << (-(-(end - begin) // bins) - 1).bit_length()
+    made = _bins(story, begin, end, size)
+    while len(made) > 1 and sum(len(one.steps) for _, one in made) > STEPS_TOLD_MAX:
+        size *= 2
+        made = _bins(story, begin, end, size)
+    ends = [stop for stop, _ in made]
+    named = [one.named for _, one in made]
+    first = story.at[begin]
     return Frames(
-        **_head(story, begin), dt=dt, type=[story.type[n] for n in named], step=[story.step[n] for n in named],
-        run=[story.run[n] for n in named], flag=flags, delta=deltas, seq=seqs,
+        **_head(story, begin), dt=[_ms(b - a) for a, b in pairwise([first, *(story.at[stop - 1] for stop in ends)])],
+        type=[story.type[n] for n in named], step=[story.step[n] for n in named],
+        run=[story.run[n] for n in named], flag=[one.flag for _, one in made],
+        delta=[_flat(one.net) for _, one in made], seq=ends, came=[_flat(one.came) for _, one in made],
+        marked=[n + 1 for n in named], marked_ms=[_ms(story.at[n] - first) for n in named],
+        gap=[(_ms(one.gap[0] - first), _ms(one.gap[1] - first)) for _, one in made],
+        became=[[_became(story, step, by, stop, first) for step, by in one.steps.items()] for stop, one in made],
+    )  # fmt: skip
+
+
+def _bins(story: Story, begin: int, end: int, size: int) -> list[tuple[int, Bin]]:
+    stops = [min(start + size, end) for start in range(begin, end, size)]
+    return [(stop, story.bins.between(story, a, stop)) for a, stop in pairwise([begin, *stops])]
+
+
+def _flat(sums: Counter[int]) -> Delta:
+    return tuple(part for pair in sums.items() if pair[1] for part in pair)
+
+
+def _became(story: Story, step: int, by: StepCounts, stop: int, first: float) -> Became:
+    """Tell what had become of a step by a record; its last run is told as it was then, whatever became of it later."""
+    run = story.runs[by.run - 1] if by.run else None
+    is_over = run is not None and 0 < run.last <= stop
+    return Became(
+        step, by.started, by.done, by.failed, by.retries, by.parts, by.decided, by.last, by.failing, by.run,
+        run.first if run is not None else 0,
+        run.last if run is not None and is_over else 0,
+        run.state if run is not None and is_over else "running",
+        _ms(run.started - first) if run is not None else 0.0,
+        _ms((run.ended or 0.0) - first) if run is not None and is_over else 0.0,
     )  # fmt: skip
 
 

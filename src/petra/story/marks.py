@@ -11,6 +11,20 @@ FAILS, RETRIES, PERSON, OPERATOR, FORKS, STUCK = (1 << bit for bit in range(6))
 """What is marked of a record: bits of its flag."""
 
 
+_WORST_FIRST: Final = (STUCK, FAILS, PERSON, OPERATOR, FORKS, RETRIES)
+
+
+def severity(flag: int) -> int:
+    """Return how bad the worst mark of a record is; 0 where it has none."""
+    return _SEVERITY[flag]
+
+
+_SEVERITY: Final = [
+    next((len(_WORST_FIRST) - n for n, bit in enumerate(_WORST_FIRST) if flag & bit), 0)
+    for flag in range(1 << len(_WORST_FIRST))
+]
+
+
 def keys_written(event: SlimEvent) -> Iterable[str]:
     """Yield the keys of ctx that a record wrote."""
     for write in event.writes:

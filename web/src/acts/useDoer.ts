@@ -8,6 +8,6 @@ import type { Doer } from './registry';
 /** Who is at the page: what they may, and whether the server is there. */
 export function useDoer(): Doer {
   const who = useQuery({ queryKey: keys.me, queryFn: me });
-  const offline = useSyncExternalStore(connection.subscribe, connection.get).line === 'offline';
+  const offline = useSyncExternalStore(connection.subscribe, connection.getLine) === 'offline';
   return { may: who.data?.may ?? [], offline };
 }

@@ -2,10 +2,12 @@
 import { client, rememberCsrf, shaped, taken } from './client';
 import { connection } from './connection';
 import { asked, type ListQuery } from './lists';
+import { enough, summed } from './pieces';
 import type {
   Counts,
   Definition,
   Diff,
+  EventCounts,
   EventItem,
   Execution,
   ExecutionItem,
@@ -55,14 +57,22 @@ export async function logIn(name: string, password: string): Promise<void> {
 }
 
 export function executions(query: ListQuery, cursor: string | null): Promise<Page<ExecutionItem>> {
-  const more = cursor ? { cursor } : {};
-  const given = { ...asked(query, rounded(Date.now())), sort: query.sort, limit: 100, ...more };
-  return shaped(client.GET('/api/v1/executions', { params: { query: given } }));
+  const given = { ...asked(query, rounded(Date.now())), sort: query.sort, limit: 100 };
+  return enough(
+    (at) => shaped(client.GET('/api/v1/executions', { params: { query: from(given, at) } })),
+    cursor,
+  );
 }
 
 export function counts(query: ListQuery, by: 'status' | 'hour' | 'playbook'): Promise<Counts> {
   const given = { ...asked(query, rounded(Date.now())), by };
-  return shaped(client.GET('/api/v1/executions/counts', { params: { query: given } }));
+  return summed((at) =>
+    shaped(client.GET('/api/v1/executions/counts', { params: { query: from(given, at) } })),
+  );
+}
+
+function from<T extends object>(query: T, cursor: string | null): T & { cursor?: string } {
+  return { ...query, ...(cursor ? { cursor } : {}) };
 }
 
 const of = (execution: string) => ({ params: { path: { execution } } });
@@ -71,8 +81,8 @@ export function execution(id: string): Promise<Execution> {
   return taken(client.GET('/api/v1/executions/{execution}', of(id))) as Promise<Execution>;
 }
 
-export function frames(id: string, after: number, until?: number): Promise<Frames> {
-  const params = { path: { execution: id }, query: { after, until } };
+export function frames(id: string, after: number, until?: number, bins?: number): Promise<Frames> {
+  const params = { path: { execution: id }, query: { after, until, bins } };
   return taken(client.GET('/api/v1/executions/{execution}/frames', { params })) as Promise<Frames>;
 }
 
@@ -106,14 +116,25 @@ export interface EventsAsked {
   step?: string;
   run?: number;
   type?: string;
+  arc?: string;
   text?: string;
-  level?: 'important' | 'all';
+  level?: 'marked' | 'important' | 'all';
   limit?: number;
 }
 
 export function events(id: string, query: EventsAsked): Promise<Page<EventItem>> {
   const params = { path: { execution: id }, query };
   return shaped(client.GET('/api/v1/executions/{execution}/events', { params }));
+}
+
+export interface CountsAsked extends Pick<EventsAsked, 'after' | 'step' | 'run' | 'arc' | 'level'> {
+  size: number;
+  until: number;
+}
+
+export function eventCounts(id: string, query: CountsAsked): Promise<EventCounts> {
+  const params = { path: { execution: id }, query };
+  return shaped(client.GET('/api/v1/executions/{execution}/events/counts', { params }));
 }
 
 export function record(id: string, seq: number): Promise<Json> {

@@ -14,11 +14,17 @@ export interface Connection {
 
 type Listener = () => void;
 
+/** Messages may come by the thousand: so often is told that one did. */
+const TELL_MS = 1000;
+
 export class ConnectionStore {
   #now: Connection = { line: 'connecting', heard: null, first: null, server: null };
   #listeners = new Set<Listener>();
 
   get = (): Connection => this.#now;
+
+  /** Whether it is there: for pages, which need not know when they heard of it last. */
+  getLine = (): Line => this.#now.line;
 
   subscribe = (listener: Listener): (() => void) => {
     this.#listeners.add(listener);
@@ -35,6 +41,8 @@ export class ConnectionStore {
   }
 
   heard(at: number): void {
+    const { line, heard } = this.#now;
+    if (line === 'live' && heard !== null && at - heard < TELL_MS) return;
     this.#set({ ...this.#now, heard: at, line: 'live' });
   }
 

@@ -16,6 +16,7 @@ export const keys = {
   at: (id: string, seq: number) => ['execution', id, 'at', seq] as const,
   explain: (id: string, version: number) => ['execution', id, 'explain', version] as const,
   events: (id: string, filter: unknown) => ['execution', id, 'events', filter] as const,
+  eventCounts: (id: string, filter: unknown) => ['execution', id, 'counts', filter] as const,
   record: (id: string, seq: number) => ['execution', id, 'record', seq] as const,
   runs: (id: string, step: string | null, version: number) =>
     ['execution', id, 'runs', step, version] as const,

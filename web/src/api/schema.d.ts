@@ -136,6 +136,8 @@ export interface paths {
         /**
          * Listed
          * @description List executions, latest start first, or with ``sort=started`` the first one first.
+         *
+         *     A page may have fewer than ``limit``, and none: what few have is looked for page by page, until ``next`` is null.
          */
         get: operations["ApiV1ExecutionsListed"];
         put?: never;
@@ -160,6 +162,9 @@ export interface paths {
         /**
          * Counts
          * @description Count executions by status, by playbook, or by the hour they started in, with the filter of the list.
+         *
+         *     Where there is a ``next``, these are the counts of the latest that were looked at, and at least so many there are; with it
+         *     as ``cursor`` the others are counted.
          */
         get: operations["ApiV1ExecutionsCountsCounts"];
         put?: never;
@@ -380,8 +385,30 @@ export interface paths {
         /**
          * Events
          * @description List records with what they say in words: behind ``after``; with ``before``, the last ones before that.
+         *
+         *     They are those of a ``step``, a ``run``, a ``type``, or those that took an ``arc``, as in ``pay/0``: the first of the step.
          */
         get: operations["ApiV1ExecutionsEventsEvents"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/executions/{execution}/events/counts": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * EventCounts
+         * @description Count the records that fit, in stretches of a size: who shows a long list knows where in it each of them is.
+         */
+        get: operations["ApiV1ExecutionsEventsCountsEventCounts"];
         put?: never;
         post?: never;
         delete?: never;
@@ -481,7 +508,7 @@ export interface paths {
          * Frames
          * @description Return what every record moved, in columns: of the records behind ``after`` up to ``until``, at most 50,000 of them.
          *
-         *     With ``bins`` more records are put together into so many.
+         *     With ``bins`` more records are put together into so many at most, and what was at the end of each is told.
          */
         get: operations["ApiV1ExecutionsFramesFrames"];
         put?: never;
@@ -2631,6 +2658,27 @@ export interface components {
             until: string;
         };
         /**
+         * Became
+         * @description What had become of a step by the end of a bin, in all; and its run that began last, as it was then.
+         */
+        Became: [
+            number,
+            number,
+            number,
+            number,
+            number,
+            number,
+            number,
+            number,
+            boolean,
+            number,
+            number,
+            number,
+            string,
+            number,
+            number
+        ];
+        /**
          * Begin
          * @description Start an execution of a playbook, given as text, with the texts of what it may call.
          *
@@ -2793,13 +2841,15 @@ export interface components {
         };
         /**
          * Counts
-         * @description How many executions there are of which kind; by hour, also of which status.
+         * @description How many executions there are of which kind; by hour, also of which status. ``next`` leads to what is not counted yet.
          */
         Counts: {
             by: string;
             counts: {
                 [key: string]: number;
             };
+            /** @default null */
+            next: string | null;
             /** @default {} */
             statuses: {
                 [key: string]: {
@@ -2958,6 +3008,16 @@ export interface components {
          */
         Evaluation: {
             value: unknown;
+        };
+        /**
+         * EventCounts
+         * @description How many records fit, in stretches of ``size`` records from ``after`` on; the last one may be shorter.
+         */
+        EventCounts: {
+            after: number;
+            counts: number[];
+            size: number;
+            version: number;
         };
         /**
          * EventItem
@@ -3189,13 +3249,30 @@ export interface components {
         /**
          * Frames
          * @description Columns with an entry per record, or per bin: then ``seq`` has the last record of each.
+         *
+         *         Of a bin, ``delta`` has the sums, ``came`` how many tokens came into each place, ``marked`` its worst record, by which it
+         *         is called, ``gap`` the longest time in which nothing happened, from when to when, and ``became`` the steps that it is
+         *         about. Whoever adds them up has what was at the end of a bin, and goes on from there with the records behind it.
          */
         Frames: {
             at0: number;
+            /** @default null */
+            became: components["schemas"]["Became"][][] | null;
+            /** @default null */
+            came: number[][] | null;
             delta: number[][];
             dt: number[];
             first: number;
             flag: number[];
+            /** @default null */
+            gap: [
+                number,
+                number
+            ][] | null;
+            /** @default null */
+            marked: number[] | null;
+            /** @default null */
+            marked_ms: number[] | null;
             places: components["schemas"]["ShownPlace"][];
             run: number[];
             /** @default null */
@@ -5902,6 +5979,7 @@ export interface operations {
                 until?: string;
                 ended_before?: string;
                 by?: "status" | "playbook" | "hour";
+                cursor?: string;
             };
             header?: never;
             path?: never;
@@ -6356,8 +6434,9 @@ export interface operations {
                 step?: string;
                 run?: number;
                 type?: string;
+                arc?: string;
                 text?: string;
-                level?: "important" | "all";
+                level?: "marked" | "important" | "all";
                 limit?: number;
                 cursor?: number;
             };
@@ -6376,6 +6455,52 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["EventItemPage"];
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            405: components["responses"]["Problem405"];
+            408: components["responses"]["Problem408"];
+            409: components["responses"]["Problem409"];
+            412: components["responses"]["Problem412"];
+            413: components["responses"]["Problem413"];
+            421: components["responses"]["Problem421"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+            507: components["responses"]["Problem507"];
+        };
+    };
+    ApiV1ExecutionsEventsCountsEventCounts: {
+        parameters: {
+            query?: {
+                size?: number;
+                after?: number;
+                until?: number;
+                step?: string;
+                run?: number;
+                type?: string;
+                arc?: string;
+                level?: "marked" | "important" | "all";
+            };
+            header?: never;
+            path: {
+                execution: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Request fulfilled, document follows */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["EventCounts"];
                 };
             };
             400: components["responses"]["Problem400"];

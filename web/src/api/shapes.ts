@@ -4,6 +4,7 @@ import type { components } from './schema';
 export type Schemas = components['schemas'];
 export type Execution = Schemas['Execution'];
 export type ExecutionItem = Schemas['ExecutionItem'];
+export type EventCounts = Schemas['EventCounts'];
 export type EventItem = Schemas['EventItem'];
 export type Frames = Schemas['Frames'];
 export type Diff = Schemas['Diff'];
@@ -33,6 +34,8 @@ export interface Counts {
   total: number;
   counts: Record<string, number>;
   statuses?: Record<string, Record<string, number>>;
+  /** Where it goes on: there are at least so many. */
+  next?: string | null;
 }
 export interface GraphNode {
   id: string;

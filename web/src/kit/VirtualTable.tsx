@@ -12,10 +12,16 @@ export interface Column<T> {
   cell: (row: T, index: number) => ReactNode;
 }
 
+/** Rows, all of them, or as many as are here: one that is not is left blank. */
+export interface Rows<T> {
+  readonly length: number;
+  at(n: number): T | undefined;
+}
+
 interface Props<T> {
   label: string;
   columns: readonly Column<T>[];
-  rows: readonly T[];
+  rows: Rows<T>;
   /** How many rows there are, where not all of them are here. */
   total?: number;
   rowHeight?: number;
@@ -28,6 +34,8 @@ interface Props<T> {
   onOpen?: (row: T) => void;
   /** Called when the last rows come into view. */
   onEnd?: () => void;
+  /** Called with the first and the last row that are in view, or nearly. */
+  onView?: (first: number, last: number) => void;
   onTop?: (atTop: boolean) => void;
   /** Keys that the table does not know. */
   onKey?: (event: KeyboardEvent, row: T | undefined) => void;
@@ -40,10 +48,15 @@ interface Props<T> {
 
 const NEAR = 20;
 
+function numberOf<T>(rows: Rows<T>, isIt: (row: T) => boolean): number {
+  for (let n = 0; n < rows.length; n++) if (isIt(rows.at(n)!)) return n;
+  return -1;
+}
+
 /** Rows in a window: as many as you like, of which those are in the page that are seen. */
 export function VirtualTable<T>(props: Props<T>) {
   const near = ROW[useDensity()];
-  const { rows, columns, rowHeight = near, selected, keyOf, onEnd, onTop, follow } = props;
+  const { rows, columns, rowHeight = near, selected, keyOf, onEnd, onTop, onView, follow } = props;
   const box = useRef<HTMLDivElement>(null);
   const view = useVirtualizer({
     count: rows.length,
@@ -55,14 +68,16 @@ export function VirtualTable<T>(props: Props<T>) {
   // biome-ignore lint/correctness/useExhaustiveDependencies: other heights are measured anew
   useEffect(() => view.measure(), [rowHeight]);
   const items = view.getVirtualItems();
+  const first = items[0]?.index ?? 0;
   const last = items.at(-1)?.index ?? 0;
+  useEffect(() => onView?.(first, last), [first, last, onView]);
   useEffect(() => {
     if (rows.length && last >= rows.length - NEAR) onEnd?.();
   }, [last, rows.length, onEnd]);
   useEffect(() => {
     if (follow && rows.length) view.scrollToIndex(rows.length - 1, { align: 'end' });
   }, [follow, rows.length, view]);
-  const at = props.selectedAt ?? (selected ? rows.findIndex((row) => keyOf(row) === selected) : -1);
+  const at = props.selectedAt ?? (selected ? numberOf(rows, (row) => keyOf(row) === selected) : -1);
   useEffect(() => {
     if (at >= 0 && !follow) view.scrollToIndex(at, { align: 'auto' });
   }, [at, follow, view]);
@@ -82,7 +97,7 @@ export function VirtualTable<T>(props: Props<T>) {
       End: rows.length - 1,
     }[event.key];
     if (jump === undefined || event.ctrlKey || event.metaKey || event.altKey) {
-      const row = rows[here];
+      const row = here < 0 ? undefined : rows.at(here);
       if (event.key === 'Enter' && row) props.onOpen?.(row);
       else props.onKey?.(event, row);
       return;
@@ -90,9 +105,9 @@ export function VirtualTable<T>(props: Props<T>) {
     event.preventDefault();
     event.stopPropagation();
     const to = Math.max(0, Math.min(rows.length - 1, jump));
-    const row = rows[to];
-    if (!row) return;
+    const row = rows.at(to);
     view.scrollToIndex(to, { align: 'auto' });
+    if (row === undefined) return;
     props.onSelect?.(row);
     requestAnimationFrame(() => box.current?.querySelector<HTMLElement>(`[data-index="${to}"]`)?.focus());
   };
@@ -123,7 +138,7 @@ export function VirtualTable<T>(props: Props<T>) {
       </div>
       <div className={css.body} style={{ height: view.getTotalSize() }} role="rowgroup">
         {items.map((item) => {
-          const row = rows[item.index];
+          const row = rows.at(item.index);
           if (row === undefined) return null;
           const isSelected = item.index === at;
           return (

@@ -24,26 +24,53 @@ export function stepOfSel(story: StoryStore, sel: Sel | null): string | null {
   }
 }
 
-/** The records that a selection is about, in order. */
+/** How the server is asked for the records that a selection is about; null where those are all records. */
+export interface Wanted {
+  step?: string;
+  run?: number;
+  arc?: string;
+}
+
+export function wantedOfSel(story: StoryStore, sel: Sel | null): Wanted | null {
+  switch (sel?.kind) {
+    case 'run':
+    case 'iter':
+      return { run: sel.run };
+    case 'arc':
+      return { step: sel.from, arc: `${sel.from}/${sel.index}` };
+    case 'step':
+    case 'place':
+      return { step: stepOfSel(story, sel) ?? '' };
+    default:
+      return null;
+  }
+}
+
+/** Whether a record is one of those, as what is held of it tells. */
+export function isWanted(story: StoryStore, wanted: Wanted | null, seq: number): boolean {
+  if (!wanted) return true;
+  if (wanted.run !== undefined && story.runOf(seq) !== wanted.run) return false;
+  if (wanted.step !== undefined && story.stepOf(seq) !== wanted.step) return false;
+  if (wanted.arc === undefined) return true;
+  const delta = story.deltaOf(seq);
+  return delta.some((part, n) => {
+    const arc = n % 2 === 0 && (delta[n + 1] ?? 0) > 0 ? story.places[part]?.arc : null;
+    return arc ? `${arc[0]}/${arc[1]}` === wanted.arc : false;
+  });
+}
+
+/** The records that a selection is about, in order; of a story that is held whole. */
 export function recordsOfSel(story: StoryStore, sel: Sel | null): readonly number[] {
   if (!sel) return [];
   switch (sel.kind) {
-    case 'run':
-    case 'iter': {
-      const step = story.barOf(sel.run)?.step;
-      return step ? story.recordsOf(step).filter((seq) => story.run[seq - 1] === sel.run) : [];
-    }
     case 'rec':
       return [sel.seq];
+    case 'run':
+    case 'iter':
     case 'arc': {
-      const places = new Set<number>();
-      story.places.forEach((place, n) => {
-        if (place.arc?.[0] === sel.from && place.arc[1] === sel.index) places.add(n);
-      });
-      return story.recordsOf(sel.from).filter((seq) => {
-        const delta = story.delta[seq - 1] ?? [];
-        return delta.some((part, n) => n % 2 === 0 && places.has(part) && (delta[n + 1] ?? 0) > 0);
-      });
+      const step = stepOfSel(story, sel);
+      const wanted = wantedOfSel(story, sel);
+      return step ? story.recordsOf(step).filter((seq) => isWanted(story, wanted, seq)) : [];
     }
     default: {
       const step = stepOfSel(story, sel);
@@ -52,9 +79,14 @@ export function recordsOfSel(story: StoryStore, sel: Sel | null): readonly numbe
   }
 }
 
-/** The next record of a selection; of none, the next record. */
+/** The next record of a selection; null where there is none. */
 export function nextOfSel(story: StoryStore, sel: Sel | null, seq: number, direction: 1 | -1): number | null {
   return StoryStore.next(recordsOfSel(story, sel), seq, direction);
+}
+
+/** A step whose run began so long ago that it is not held. */
+function activeStep(story: StoryStore): string | undefined {
+  return [...story.ran].find((step) => story.stepAt(story.version, step).active > 0);
 }
 
 /** Where people look when they open an execution: stuck, failed, what waits, what runs, what was last done. */
@@ -64,8 +96,7 @@ export function firstSel(
 ): Sel | null {
   const incident = waiting.find((one) => one.reason === 'incident');
   if (incident) return { kind: 'step', step: incident.step };
-  for (let n = story.marked.length - 1; n >= 0; n--) {
-    const seq = story.marked[n]!;
+  for (const seq of [...story.marked].reverse()) {
     const name = story.markAt(seq)?.name;
     const step = story.stepOf(seq);
     if (name === 'stuck' && step) return { kind: 'step', step };
@@ -74,8 +105,8 @@ export function firstSel(
   }
   const human = waiting.find((one) => one.reason === 'human') ?? waiting[0];
   if (human) return { kind: 'step', step: human.step };
-  const running = story.bars.find((bar) => bar.last === 0);
-  if (running) return { kind: 'step', step: running.step };
-  const last = story.bars.at(-1);
-  return last ? { kind: 'step', step: last.step } : null;
+  const running = story.bars.find((bar) => bar.last === 0)?.step ?? activeStep(story);
+  if (running) return { kind: 'step', step: running };
+  const last = story.bars.at(-1)?.step;
+  return last ? { kind: 'step', step: last } : null;
 }

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import type { Frames } from './frames';
 import { lastAtMost, StoryStore } from './store';
+import { part, randomFrames } from './testing';
 
 interface Fixture {
   name: string;
@@ -27,57 +28,6 @@ function named(story: StoryStore, marking: Int32Array): Record<string, number> {
     if (marking[n]) found[name] = (found[name] ?? 0) + marking[n]!;
   });
   return found;
-}
-
-/** A part of frames, as the server sends it behind a record. */
-function part(frames: Frames, from: number, to: number): Frames {
-  let at = frames.at0;
-  for (let n = 1; n <= from; n++) at += frames.dt[n] ?? 0;
-  const dt = frames.dt.slice(from, to);
-  if (dt.length) dt[0] = 0;
-  return {
-    ...frames,
-    first: from + 1,
-    at0: at,
-    dt,
-    type: frames.type.slice(from, to),
-    step: frames.step.slice(from, to),
-    run: frames.run.slice(from, to),
-    flag: frames.flag.slice(from, to),
-    delta: frames.delta.slice(from, to),
-  };
-}
-
-/** Numbers that are the same every time. */
-function dice(seed: number): (below: number) => number {
-  let state = seed >>> 0;
-  return (below) => {
-    state = (Math.imul(state, 1664525) + 1013904223) >>> 0;
-    return state % below;
-  };
-}
-
-function randomFrames(seed: number, length: number): Frames {
-  const roll = dice(seed);
-  const places = Array.from({ length: 6 }, (_, n) => ({
-    step: `s${n >> 1}`,
-    kind: n % 2 ? 'running' : 'ready',
-    arc: n % 2 ? null : ['s0', n],
-  }));
-  return {
-    first: 1,
-    at0: 1000,
-    version: length,
-    places,
-    types: ['step.started', 'step.done', 'step.failed', 'other'],
-    steps: ['s0', 's1', 's2'],
-    dt: Array.from({ length }, (_, n) => (n ? roll(1000) : 0)),
-    type: Array.from({ length }, () => roll(4)),
-    step: Array.from({ length }, () => roll(4) - 1),
-    run: Array.from({ length }, () => roll(20)),
-    flag: Array.from({ length }, () => (roll(5) ? 0 : 1 << roll(6))),
-    delta: Array.from({ length }, () => Array.from({ length: roll(3) }, () => [roll(6), roll(5) - 2]).flat()),
-  } as unknown as Frames;
 }
 
 describe.each(FIXTURES.map((one) => [one.name, one] as const))('the story of %s', (_, fixture) => {
@@ -108,7 +58,7 @@ describe.each(FIXTURES.map((one) => [one.name, one] as const))('the story of %s'
     }
     expect(story.version).toBe(whole.version);
     expect(story.bars).toEqual(whole.bars);
-    for (const [n, at] of story.at.entries()) expect(at).toBeCloseTo(whole.at[n]!, 3);
+    for (const [n, at] of story.moments.entries()) expect(at).toBeCloseTo(whole.moments[n]!, 3);
     expect([...story.markingAt(story.version)]).toEqual([...whole.markingAt(whole.version)]);
   });
 });
@@ -121,7 +71,7 @@ describe.each([1, 2, 3, 4, 5])('random frames %i', (seed) => {
     const sums = new Int32Array(6);
     for (let seq = 0; seq <= story.version; seq++) {
       if (seq > 0) {
-        const delta = story.delta[seq - 1]!;
+        const delta = story.deltaOf(seq);
         for (let n = 0; n < delta.length; n += 2) sums[delta[n]!] = sums[delta[n]!]! + delta[n + 1]!;
       }
       if (seq % 37 === 0 || seq % 256 < 2 || seq === story.version)

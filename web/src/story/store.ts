@@ -1,90 +1,74 @@
 /**
  * The story of an execution, a counter-example, a simulation or a test: folded here, so that a drag of the scrubber asks
- * nobody. It knows no rule of the kernel: the marking is the sum of what the records say they moved.
+ * nobody. A short one is held whole. Of a long one its end is held, which goes on, an overview of all of it, and a few
+ * stretches that somebody looks at, so that a page is no larger for it.
  */
-import { FAILS, type Frames, type Mark, markOf, OPERATOR, type Place, placeOf } from './frames';
+import { type Frames, type Mark, markOf, type Place } from './frames';
+import { type Held, heldOf } from './held';
+import { Names } from './names';
+import { type Band, Overview } from './overview';
+import { countAtMost, lastAtMost } from './search';
+import { type Bar, type StepFacts, Stretch } from './stretch';
 
-const EVERY = 256;
+export { lastAtMost } from './search';
+export type { Bar, BarState, StepFacts } from './stretch';
 
-export interface StepFacts {
-  started: number;
-  done: number;
-  failed: number;
-  retries: number;
-  /** Records in which iterations of it failed. */
-  parts: number;
-  /** Records in which somebody decided its outcome. */
-  decided: number;
-  /** Runs under way, and tokens that wait before it. */
-  active: number;
-  ready: number;
-  /** The last record about it, 0 where there is none, and whether its last run failed. */
-  last: number;
-  lastFailed: boolean;
-}
+/** Fetches the records behind one, up to another. */
+export type Ask = (after: number, until: number) => Promise<Frames>;
 
-export type BarState = 'running' | 'done' | 'failed' | 'withdrawn' | 'returned';
-
-export interface Bar {
-  run: number;
-  step: string;
-  first: number;
-  /** The record in which it ended; 0 while it has not. */
-  last: number;
-  state: BarState;
-}
-
-interface Tally {
-  seqs: number[];
-  started: number[];
-  done: number[];
-  failed: number[];
-  retries: number[];
-  parts: number[];
-  decided: number[];
-  lastFailed: boolean[];
-}
-
-interface Checkpoint {
-  marking: Int32Array;
-  taken: Int32Array;
-}
-
-const BEGINS = new Set(['step.started']);
-const ENDS: Record<string, BarState> = {
-  'step.done': 'done',
-  'loop.done': 'done',
-  'step.failed': 'failed',
-  'run.returned': 'returned',
-};
-const TRIES = new Set(['attempt.ended', 'run.redelivered']);
+/** After so long what could not be fetched is asked for again. */
+const AGAIN_MS = 2000;
 
 export class StoryStore {
-  readonly places: Place[] = [];
-  readonly types: string[] = [];
-  readonly steps: string[] = [];
-  readonly at: number[] = [];
-  readonly type: number[] = [];
-  readonly step: number[] = [];
-  readonly run: number[] = [];
-  readonly flag: number[] = [];
-  readonly delta: (readonly number[])[] = [];
-  readonly bars: Bar[] = [];
-  /** The records that are marked. */
-  readonly marked: number[] = [];
-  #checkpoints: Checkpoint[] = [];
-  #tallies = new Map<string, Tally>();
-  #byRun = new Map<number, Bar>();
-  #byStep = new Map<string, Bar[]>();
-  #placesOf = new Map<string, number[]>();
-  #open = new Map<string, Bar[]>();
+  #names = new Names();
+  #tail = new Stretch(this.#names);
+  #overview: Overview | null = null;
+  /** What else is held, that which was looked at last at the end. */
+  #blocks: Stretch[] = [];
+  /** What is known at the end of a bin; many ask the same. */
+  #end: { of: Overview; here: Stretch } | null = null;
+  #asked = new Map<number, Promise<void>>();
+  #learnt = new Map<number, Bar>();
   #before: { story: StoryStore; at: number } | null = null;
   #listeners = new Set<() => void>();
   #edition = 0;
 
+  constructor(
+    readonly held: Held = heldOf(Number.POSITIVE_INFINITY),
+    private readonly ask?: Ask,
+  ) {}
+
   /** How many records it tells of. */
   get version(): number {
-    return this.delta.length;
+    return this.#tail.last;
+  }
+
+  get places(): readonly Place[] {
+    return this.#names.places;
+  }
+
+  get steps(): readonly string[] {
+    return this.#names.steps;
+  }
+
+  /** Whether every record is held. */
+  get isWhole(): boolean {
+    return this.#tail.base.seq === 0;
+  }
+
+  /** What is known of all of it, where not all of it is held. */
+  get overview(): Overview | null {
+    return this.isWhole ? null : this.#overview;
+  }
+
+  /** From this record on all are held. */
+  get tailAfter(): number {
+    return this.#tail.base.seq;
+  }
+
+  /** Whether so much is held that an overview should take its place. */
+  get isTooLong(): boolean {
+    return this.#tail.delta.length > (this.isWhole ? this.held.records : 3 * this.held.block);
   }
 
   /** Changes whenever anything does. */
@@ -99,29 +83,61 @@ export class StoryStore {
 
   /** Go on with more records, in parts. False where some between are missing: the caller fetches from `version` on. */
   append(...parts: readonly Frames[]): boolean {
-    const isWhole = parts.every((frames) => this.#part(frames));
+    const isComplete = parts.every((frames) => {
+      if (frames.seq) throw new Error('records that were put into bins cannot be gone on with');
+      this.#names.learn(frames);
+      return this.#tail.append(frames);
+    });
     this.#changed();
-    return isWhole;
+    return isComplete;
   }
 
-  #part(frames: Frames): boolean {
-    if (frames.seq) throw new Error('records that were put into bins cannot be gone on with');
-    if (frames.first > this.version + 1) return false;
-    for (let n = this.places.length; n < frames.places.length; n++)
-      this.#place(placeOf(frames.places[n]!), n);
-    for (let n = this.types.length; n < frames.types.length; n++) this.types.push(frames.types[n]!);
-    for (let n = this.steps.length; n < frames.steps.length; n++) this.steps.push(frames.steps[n]!);
-    let at = frames.at0;
-    for (let n = 0; n < frames.dt.length; n++) {
-      at += frames.dt[n]!;
-      if (frames.first + n === this.version + 1) this.#take(frames, n, at);
+  /** Take an overview, and let go of what lies far back: of all but the last records. */
+  outline(frames: Frames, keep: number = this.held.block): void {
+    this.#names.learn(frames);
+    const made = new Overview(this.#names, frames);
+    if (this.#overview && made.version < this.#overview.version) return; // it was overtaken
+    this.#overview = made;
+    const cut = made.endAtMost(made.version - keep);
+    if (cut > this.#tail.base.seq) {
+      this.#tail = this.#tail.reaches(cut)
+        ? this.#tail.from(cut)
+        : new Stretch(this.#names, made.baseAt(cut));
     }
-    return true;
+    this.#changed();
   }
 
   #changed(): void {
     this.#edition += 1;
     for (const listener of this.#listeners) listener();
+  }
+
+  /** Have a record held, with those around it. */
+  want(seq: number): Promise<void> {
+    const [overview, ask] = [this.overview, this.ask];
+    if (!overview || !ask || seq < 1 || seq > this.version || this.#holding(seq)) return Promise.resolve();
+    const { after, until } = overview.around(seq, this.held.block);
+    const asked = this.#asked.get(after);
+    if (asked) return asked;
+    const base = overview.baseAt(after);
+    const coming = ask(after, until)
+      .then(
+        (frames) => this.#keep(base, frames),
+        () => void setTimeout(() => this.#changed(), AGAIN_MS),
+      )
+      .finally(() => this.#asked.delete(after));
+    this.#asked.set(after, coming);
+    return coming;
+  }
+
+  #keep(base: Stretch['base'], frames: Frames): void {
+    this.#names.learn(frames);
+    const block = new Stretch(this.#names, base);
+    block.append(frames);
+    this.#blocks = [...this.#blocks.filter((one) => one.base.seq !== base.seq), block].slice(
+      -this.held.blocks,
+    );
+    this.#changed();
   }
 
   /** It has the past of another one, up to a record of that: what was done then was done. */
@@ -135,127 +151,127 @@ export class StoryStore {
     return this.#before ? this.#before.story.stepAt(this.#before.at, step) : null;
   }
 
-  #place(place: Place, n: number): void {
-    this.places.push(place);
-    const of = this.#placesOf.get(place.step);
-    if (of) of.push(n);
-    else this.#placesOf.set(place.step, [n]);
+  /** Take in a run that somebody asked about, of which nothing is held. */
+  learn(bar: Bar): void {
+    this.#learnt.set(bar.run, bar);
+    this.#changed();
   }
 
-  #take(frames: Frames, n: number, at: number): void {
-    if (this.version % EVERY === 0) this.#checkpoints.push(this.#fold(this.version));
-    const seq = this.version + 1;
-    this.at.push(at);
-    this.type.push(frames.type[n]!);
-    this.step.push(frames.step[n]!);
-    this.run.push(frames.run[n]!);
-    this.flag.push(frames.flag[n]!);
-    this.delta.push(frames.delta[n]!);
-    if (frames.flag[n]!) this.marked.push(seq);
-    this.#follow(seq);
+  // What is held
+
+  #all(): Stretch[] {
+    return [...this.#blocks, this.#tail];
   }
 
-  /** Keep the runs and the counts of steps. */
-  #follow(seq: number): void {
-    const type = this.types[this.type[seq - 1]!] ?? '';
-    const step = this.stepOf(seq);
-    const run = this.run[seq - 1]!;
-    const ended = ENDS[type];
-    if (step && BEGINS.has(type)) this.#begin({ run, step, first: seq, last: 0, state: 'running' });
-    else if (ended && run && this.#byRun.get(run)?.last === 0) this.#end(this.#byRun.get(run)!, seq, ended);
-    else this.#withdrawn(seq);
-    if (step) this.#count(step, seq, type);
+  /** The stretch that has a record. */
+  #holding(seq: number): Stretch | null {
+    if (this.#tail.holds(seq)) return this.#tail;
+    const at = this.#blocks.findIndex((one) => one.holds(seq));
+    if (at < 0) return null;
+    const [block] = this.#blocks.splice(at, 1);
+    this.#blocks.push(block!);
+    return block!;
   }
 
-  #begin(bar: Bar): void {
-    this.bars.push(bar);
-    this.#byRun.set(bar.run, bar);
-    const all = this.#byStep.get(bar.step);
-    if (all) all.push(bar);
-    else this.#byStep.set(bar.step, [bar]);
-    const open = this.#open.get(bar.step);
-    if (open) open.push(bar);
-    else this.#open.set(bar.step, [bar]);
+  holds(seq: number): boolean {
+    return this.#holding(seq) !== null;
   }
 
-  #end(bar: Bar, seq: number, state: BarState): void {
-    bar.last = seq;
-    bar.state = state;
-    const open = this.#open.get(bar.step) ?? [];
-    const at = open.indexOf(bar);
-    if (at >= 0) open.splice(at, 1);
+  /** Whether it is known how things stood after a record. */
+  has(seq: number): boolean {
+    return this.#reaching(seq) !== null || (this.overview?.isEnd(seq) ?? seq <= this.version);
   }
 
-  /** Runs went away with a record that names none of them: the oldest of their step are those. */
-  #withdrawn(seq: number): void {
-    const delta = this.delta[seq - 1]!;
-    for (let n = 0; n < delta.length; n += 2) {
-      const place = this.places[delta[n]!];
-      if (place?.kind !== 'running') continue;
-      const open = this.#open.get(place.step) ?? [];
-      for (let gone = -delta[n + 1]!; gone > 0 && open[0]; gone--) this.#end(open[0], seq, 'withdrawn');
-    }
+  /** The record of which most is known that is nearest to one. */
+  near(seq: number): number {
+    return this.has(seq) ? seq : (this.overview?.near(seq) ?? seq);
   }
 
-  #count(step: string, seq: number, type: string): void {
-    let tally = this.#tallies.get(step);
-    if (!tally) {
-      tally = {
-        seqs: [],
-        started: [],
-        done: [],
-        failed: [],
-        retries: [],
-        parts: [],
-        decided: [],
-        lastFailed: [],
-      };
-      this.#tallies.set(step, tally);
-    }
-    const before = tally.seqs.length - 1;
-    const ended = ENDS[type];
-    tally.seqs.push(seq);
-    tally.started.push((tally.started[before] ?? 0) + (BEGINS.has(type) ? 1 : 0));
-    tally.done.push((tally.done[before] ?? 0) + (ended === 'done' ? 1 : 0));
-    tally.failed.push((tally.failed[before] ?? 0) + (ended === 'failed' ? 1 : 0));
-    tally.retries.push((tally.retries[before] ?? 0) + (TRIES.has(type) ? 1 : 0));
-    const isPart = type !== 'step.failed' && ((this.flag[seq - 1] ?? 0) & FAILS) !== 0;
-    tally.parts.push((tally.parts[before] ?? 0) + (isPart ? 1 : 0));
-    const isDecided = ended !== undefined && ((this.flag[seq - 1] ?? 0) & OPERATOR) !== 0;
-    tally.decided.push((tally.decided[before] ?? 0) + (isDecided ? 1 : 0));
-    const was = tally.lastFailed[before] ?? false;
-    tally.lastFailed.push(ended === 'failed' ? true : ended === 'done' ? false : was);
+  #reaching(seq: number): Stretch | null {
+    if (this.#tail.reaches(seq)) return this.#tail;
+    return this.#holding(seq) ?? this.#blocks.find((one) => one.reaches(seq)) ?? null;
   }
 
-  // Looking
+  /** A stretch that knows how things stood after a record; or, where nobody does, at the last end before it. */
+  #at(seq: number): Stretch {
+    const found = this.#reaching(Math.min(seq, this.version));
+    if (found || !this.overview) return found ?? this.#tail;
+    const end = this.overview.endAtMost(seq);
+    if (this.#end?.of !== this.overview || this.#end.here.base.seq !== end)
+      this.#end = { of: this.overview, here: new Stretch(this.#names, this.overview.baseAt(end)) };
+    return this.#end.here;
+  }
+
+  // Records
 
   /** The step of a record; empty where it is about none. */
   stepOf(seq: number): string {
-    const number = this.step[seq - 1] ?? -1;
-    return number < 0 ? '' : (this.steps[number] ?? '');
+    return this.#holding(seq)?.stepOf(seq) ?? this.overview?.worst(seq)?.step ?? '';
   }
 
   typeOf(seq: number): string {
-    return this.types[this.type[seq - 1] ?? -1] ?? '';
+    return this.#holding(seq)?.typeOf(seq) ?? this.overview?.worst(seq)?.type ?? '';
   }
 
   /** The time of a record, in milliseconds since 1970. */
   timeOf(seq: number): number {
-    return this.at[Math.max(0, Math.min(seq, this.version) - 1)] ?? 0;
+    const known = Math.max(1, Math.min(seq, this.version));
+    return this.#holding(known)?.timeOf(known) ?? this.overview?.timeOf(known) ?? 0;
   }
 
   markAt(seq: number): Mark | null {
-    return markOf(this.flag[seq - 1] ?? 0);
+    const holding = this.#holding(seq);
+    return holding ? markOf(holding.flagOf(seq)) : (this.overview?.markAt(seq) ?? null);
   }
 
-  /** The last record at or before a moment. */
-  seqAt(time: number): number {
-    return Math.max(1, countAtMost(this.at, time, itself));
+  flagOf(seq: number): number {
+    return this.#holding(seq)?.flagOf(seq) ?? 0;
   }
+
+  runOf(seq: number): number {
+    return this.#holding(seq)?.runOf(seq) ?? 0;
+  }
+
+  /** What a record moved: place, ±n, place, ±n … */
+  deltaOf(seq: number): readonly number[] {
+    return this.#holding(seq)?.deltaOf(seq) ?? [];
+  }
+
+  /** The records that are marked; of what is not held, the worst of every bin. */
+  get marked(): readonly number[] {
+    if (!this.overview) return this.#tail.marked;
+    const far = this.overview.marked.filter((one) => one.flag && one.seq <= this.tailAfter);
+    return [...far.map((one) => one.seq), ...this.#tail.marked];
+  }
+
+  /** The last record at or before a moment; of what is not held, the last end of a bin. */
+  seqAt(time: number): number {
+    const held = this.#all().find(({ base, span }) => base.seq > 0 && time >= span.from && time < span.to);
+    if (held) return held.seqAt(time);
+    const isLate = this.isWhole || time >= this.#tail.span.from;
+    return isLate ? this.#tail.seqAt(time) : (this.overview?.seqAt(time) ?? 1);
+  }
+
+  /** Moments in order between which nothing happened. */
+  get moments(): readonly number[] {
+    return this.overview ? [...this.overview.moments(this.tailAfter), ...this.#tail.at] : this.#tail.at;
+  }
+
+  /** The records about a step that are at the end, of which all are held. */
+  recordsOf(step: string): readonly number[] {
+    return this.#tail.recordsOf(step);
+  }
+
+  // How things stood
 
   /** How many tokens were in each place after a record, by the number of the place. */
   markingAt(seq: number): Int32Array {
-    return this.#folded(seq).marking;
+    return this.#at(seq).markingAt(seq);
+  }
+
+  /** How many tokens had come into each place up to a record. */
+  takenAt(seq: number): Int32Array {
+    return this.#at(seq).takenAt(seq);
   }
 
   /** How many tokens had come along each arc up to a record, by `from/index>to`; with those of a past taken over. */
@@ -269,86 +285,81 @@ export class StoryStore {
     return passed;
   }
 
-  /** How many tokens had come into each place up to a record. */
-  takenAt(seq: number): Int32Array {
-    return this.#folded(seq).taken;
-  }
-
-  #folded(seq: number): Checkpoint {
-    return this.#fold(Math.max(0, Math.min(seq, this.version)));
-  }
-
-  #fold(seq: number): Checkpoint {
-    const nearest = this.#checkpoints[Math.min(Math.floor(seq / EVERY), this.#checkpoints.length - 1)];
-    const from = nearest ? Math.min(Math.floor(seq / EVERY), this.#checkpoints.length - 1) * EVERY : 0;
-    const marking = new Int32Array(this.places.length);
-    const taken = new Int32Array(this.places.length);
-    if (nearest) {
-      marking.set(nearest.marking);
-      taken.set(nearest.taken);
-    }
-    for (let n = from; n < seq; n++) {
-      const delta = this.delta[n]!;
-      for (let i = 0; i < delta.length; i += 2) {
-        const [place, count] = [delta[i]!, delta[i + 1]!];
-        marking[place] = (marking[place] ?? 0) + count;
-        if (count > 0) taken[place] = (taken[place] ?? 0) + count;
-      }
-    }
-    return { marking, taken };
-  }
-
   stepAt(seq: number, step: string, marking: Int32Array = this.markingAt(seq)): StepFacts {
-    let active = 0;
-    let ready = 0;
-    for (const n of this.#placesOf.get(step) ?? []) {
+    let [active, ready] = [0, 0];
+    for (const n of this.#names.placesOf(step)) {
       if (this.places[n]!.kind === 'running') active += marking[n] ?? 0;
       else ready += marking[n] ?? 0;
     }
-    const tally = this.#tallies.get(step);
-    const at = tally ? lastAtMost(tally.seqs, seq) : -1;
+    const own = this.#at(seq).countsAt(seq, step);
     const was = this.before(step);
     return {
-      started: (was?.started ?? 0) + (tally?.started[at] ?? 0),
-      done: (was?.done ?? 0) + (tally?.done[at] ?? 0),
-      failed: (was?.failed ?? 0) + (tally?.failed[at] ?? 0),
-      retries: (was?.retries ?? 0) + (tally?.retries[at] ?? 0),
-      parts: (was?.parts ?? 0) + (tally?.parts[at] ?? 0),
-      decided: (was?.decided ?? 0) + (tally?.decided[at] ?? 0),
+      started: own.started + (was?.started ?? 0),
+      done: own.done + (was?.done ?? 0),
+      failed: own.failed + (was?.failed ?? 0),
+      retries: own.retries + (was?.retries ?? 0),
+      parts: own.parts + (was?.parts ?? 0),
+      decided: own.decided + (was?.decided ?? 0),
       active,
       ready,
-      last: tally?.seqs[at] ?? 0,
-      lastFailed: tally?.lastFailed[at] ?? was?.lastFailed ?? false,
+      last: own.last,
+      lastFailed: own.last ? own.lastFailed : (was?.lastFailed ?? false),
     };
   }
 
-  /** The runs of a step, in the order in which they began. */
-  barsOf(step: string): readonly Bar[] {
-    return this.#byStep.get(step) ?? [];
+  // Runs
+
+  /** The runs at the end, of which all are held. */
+  get bars(): readonly Bar[] {
+    return this.#tail.bars;
+  }
+
+  /** The runs of a step of which something is held, in the order in which they began, and had begun by a record. */
+  barsOf(step: string, seq: number = this.version): readonly Bar[] {
+    if (this.isWhole) return this.#tail.barsOf(step).slice(0, this.begunBy(step, seq));
+    const found = new Map<number, Bar>();
+    for (const stretch of this.#all())
+      for (const bar of stretch.barsOf(step)) {
+        const isCut = !bar.last && stretch !== this.#tail;
+        const one: Bar = isCut ? { ...bar, last: stretch.last, to: stretch.span.to, state: 'beyond' } : bar;
+        if (bar.first <= seq) found.set(bar.run, joined(found.get(bar.run), one));
+      }
+    return [...found.values()].sort((a, b) => a.run - b.run);
+  }
+
+  /** When a step had runs of which nothing more is known. */
+  bandsOf(step: string): readonly Band[] {
+    return this.overview?.bandsOf(step) ?? [];
+  }
+
+  /** The stretches of which all is held, and whether a step had runs in each that neither began nor ended there. */
+  exact(step: string): { from: number; to: number; isThroughout: boolean }[] {
+    if (this.isWhole) return [];
+    return this.#all().map((one) => ({ ...one.span, isThroughout: one.throughout(step) > 0 }));
   }
 
   /** How many runs of a step had begun by a record. */
   begunBy(step: string, seq: number): number {
-    return countAtMost(this.barsOf(step), seq, (bar) => bar.first);
+    if (this.isWhole) return countAtMost(this.#tail.barsOf(step), seq, (bar) => bar.first);
+    return this.#at(seq).countsAt(seq, step).started;
   }
 
   /** The run of a step that had begun last by a record. */
   lastBar(step: string, seq: number): Bar | undefined {
-    return this.barsOf(step)[this.begunBy(step, seq) - 1];
+    return this.#at(seq).lastBar(step, seq);
   }
 
   /** The steps that have runs, in the order in which they first began. */
   get ran(): Iterable<string> {
-    return this.#byStep.keys();
+    return new Set([...(this.overview?.ran ?? []), ...this.#tail.ran]);
   }
 
   barOf(run: number): Bar | undefined {
-    return this.#byRun.get(run);
-  }
-
-  /** The records about a step, in order. */
-  recordsOf(step: string): readonly number[] {
-    return this.#tallies.get(step)?.seqs ?? [];
+    for (const stretch of this.#all().reverse()) {
+      const bar = stretch.barOf(run);
+      if (bar && (bar.last || stretch === this.#tail)) return bar;
+    }
+    return this.#learnt.get(run);
   }
 
   /** The next record, in a direction, among some; null where there is none. */
@@ -358,27 +369,15 @@ export class StoryStore {
   }
 }
 
+/** What two stretches know of one run: its beginning, where one has that, and its end. */
+function joined(one: Bar | undefined, other: Bar): Bar {
+  if (!one) return other;
+  const [early, late] = one.first <= other.first ? [one, other] : [other, one];
+  const end = late.state === 'beyond' ? early : late;
+  return { ...end, first: early.first, from: early.from };
+}
+
 /** The name of the arc at whose end a place is; null where it is at the end of none. */
 export function arcName(place: Place): string | null {
   return place.arc ? `${place.arc[0]}/${place.arc[1]}>${place.step}` : null;
-}
-
-/** How many of some, which stand in order, are not greater. */
-function countAtMost<T>(among: readonly T[], most: number, numberOf: (one: T) => number): number {
-  let [low, high] = [0, among.length];
-  while (low < high) {
-    const middle = (low + high) >> 1;
-    if (numberOf(among[middle]!) <= most) low = middle + 1;
-    else high = middle;
-  }
-  return low;
-}
-
-/** The index of the last number that is not greater; -1 where all are. */
-export function lastAtMost(numbers: readonly number[], most: number): number {
-  return countAtMost(numbers, most, itself) - 1;
-}
-
-function itself(number: number): number {
-  return number;
 }

@@ -275,3 +275,25 @@ playbook: typed
 webhook: {path: orders, verify: none}
 workload: {amount: "{{ event.body.amount }}", who: "ada"}
 `;
+
+/** Turns and turns, a wait, and as many again. */
+export const LONG = `apiVersion: petra/v1
+kind: Playbook
+metadata: {name: long}
+workload: {turns: 400}
+workflow:
+  - step: turn
+    spec: {policy: {failure: {mode: best_effort}}}
+    tool:
+      kind: noop
+      spec: {policy: {rules: [{else: {then: {do: continue, set_ctx: {n: "{{ (ctx.n | default(0)) + 1 }}"}}}}]}}
+    next:
+      arcs:
+        - {step: pause, when: "{{ ctx.n == workload.turns }}"}
+        - {step: turn, when: "{{ ctx.n < 2 * workload.turns }}"}
+        - {step: last}
+  - step: pause
+    tool: {kind: wait, signal: go}
+    next: {arcs: [{step: turn}]}
+  - {step: last, tool: {kind: noop}}
+`;

@@ -45,21 +45,70 @@ export function columns(first: number, last: number, version: number) {
   };
 }
 
+/** The same in bins, as a server makes them: so many records that the last run has ended. */
+export function bins(version: number, most: number) {
+  const size = 2 ** Math.ceil(Math.log2(version / most));
+  const ends = Array.from({ length: Math.ceil(version / size) }, (_, n) => Math.min(version, (n + 1) * size));
+  const count = (n: number) => ends[n]! - (ends[n - 1] ?? 0);
+  const failed = (seq: number) => Math.floor(seq / 400);
+  const worst = (end: number, n: number) => {
+    const last = failed(end) * 400;
+    return last > (ends[n - 1] ?? 0) ? last : end;
+  };
+  const named = ends.map(worst);
+  const row = (end: number) => {
+    const fails = end % 400 === 0;
+    return [
+      ...[0, end / 2, end / 2 - failed(end), failed(end), 0, 0, 0, end, fails],
+      ...[end / 2, end - 1, end, fails ? 'failed' : 'done', (end - 2) * 10, (end - 1) * 10],
+    ];
+  };
+  return {
+    ...columns(1, 0, version),
+    dt: ends.map((_, n) => count(n) * 10 - (n ? 0 : 10)),
+    type: named.map((seq) => (seq % 400 === 0 ? 2 : 1)),
+    step: named.map(() => 0),
+    run: named.map((seq) => seq / 2),
+    flag: named.map((seq) => (seq % 400 === 0 ? 1 : 0)),
+    delta: ends.map((_, n) => [2, count(n) / 2]),
+    came: ends.map((_, n) => [1, count(n) / 2, 2, count(n) / 2]),
+    marked: named,
+    marked_ms: named.map((seq) => (seq - 1) * 10),
+    gap: ends.map((end) => [(end - 2) * 10, (end - 1) * 10]),
+    became: ends.map((end) => [row(end)]),
+    seq: ends,
+  };
+}
+
 function item(seq: number) {
   const type = seq % 2 ? 'step.started' : 'step.done';
   return { seq, at: '2026-09-21T00:00:00Z', type, step: 'count', run: 1, text: `${type} count, turn ${seq}` };
 }
 
-/** Let a page see so many records, whatever the execution has. */
-export async function pretend(page: Page, version: number): Promise<void> {
-  await page.route(/\/frames\?/, (route) => {
-    const after = Number(new URL(route.request().url()).searchParams.get('after') ?? 0);
-    return route.fulfill({ json: columns(after + 1, Math.min(version, after + PART), version) });
+/** Let a page see so many records, whatever the execution has; and as many more as it was told of since. */
+export async function pretend(page: Page, first: number): Promise<void> {
+  const told = () => page.evaluate(() => (window as unknown as { told?: number }).told ?? 0);
+  await page.route(/\/frames\?/, async (route) => {
+    const version = Math.max(first, await told().catch(() => 0)) & ~1;
+    const asked = new URL(route.request().url()).searchParams;
+    if (asked.has('bins')) return route.fulfill({ json: bins(version, Number(asked.get('bins'))) });
+    const after = Number(asked.get('after') ?? 0);
+    const until = Math.min(version, Number(asked.get('until') ?? version), after + PART);
+    return route.fulfill({ json: columns(after + 1, until, version) });
+  });
+  await page.route(/\/events\/counts\?/, (route) => {
+    const asked = new URL(route.request().url()).searchParams;
+    const [size, until] = [Number(asked.get('size')), Number(asked.get('until'))];
+    const after = Number(asked.get('after') ?? 0);
+    const starts = Array.from({ length: Math.ceil((until - after) / size) }, (_, n) => after + n * size);
+    const wanted = (count: number) => (asked.get('level') === 'all' ? count : count / 2);
+    const counts = starts.map((start) => wanted(Math.min(size, until - start)));
+    return route.fulfill({ json: { after, size, version: first, counts } });
   });
   await page.route(/\/events\?/, (route) => {
     const asked = new URL(route.request().url()).searchParams;
     const after = Number(asked.get('after') ?? 0);
-    const before = Number(asked.get('before') ?? version + 1);
+    const before = Number(asked.get('before') ?? first + 1);
     const count = Math.max(0, Math.min(before - after - 1, Number(asked.get('limit') ?? 100)));
     return route.fulfill({
       json: { items: Array.from({ length: count }, (_, n) => item(after + 1 + n)), next: null },

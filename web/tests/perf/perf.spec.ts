@@ -240,6 +240,32 @@ test('a live run', async ({ inside: page, served, context, browser }) => {
   );
 });
 
+test('a run that is watched for long', async ({ inside: page, served, context }) => {
+  const id = await served.run(APPROVAL);
+  const [first, rate, seconds] = [300_000, 20_000, 40];
+  await pretend(page, first);
+  await page.unroute(/\/stream\?/);
+  await pouring(page, first, rate, seconds);
+  const session = await context.newCDPSession(page);
+  const memory = async () => {
+    await session.send('HeapProfiler.collectGarbage');
+    return (await session.send('Runtime.getHeapUsage')).usedSize / 1e6;
+  };
+  await page.goto(`${served.said.url}/e/${id}?sel=step:count&level=all`);
+  await expect(page.locator('[data-index]').first()).toBeVisible();
+  note('a watched run of 300,000 records: memory', await memory(), 'MB');
+  await page.evaluate(() => (window as unknown as { pour: () => void }).pour());
+  for (const share of [0.25, 0.5, 0.75, 1]) {
+    const there = first + rate * seconds * share;
+    await page.waitForFunction(
+      (wanted) => Number(document.querySelector('[data-testid=record]')?.textContent) >= wanted,
+      there,
+      { timeout: 200_000 },
+    );
+    note(`a watched run of ${there.toLocaleString('en-US')} records: memory`, await memory(), 'MB');
+  }
+});
+
 for (const count of [300_000, 1_000_000]) {
   const told = count.toLocaleString('en-US');
   test(`${told} records`, async ({ inside: page, served, context, browser }) => {

@@ -22,21 +22,17 @@ from petra.server.problems import ProblemError
 from petra.server.service import TheService
 from petra.server.shapes import Page, Shape
 from petra.story import Frames, RunHistory, Story, frames_of
+from petra.story.fit import IMPORTANT, Fit, Level, Wanted
 from petra.story.frames import BINS_MAX
 from petra.testing.story import told
 
 PREVIEW: Final = 200
 """So many bytes of a value are shown in a list."""
 FAR: Final = 4  # times as far apart as they are many, and records are read with those between them
-_IMPORTANT: Final = frozenset({
-    "execution.started", "execution.forked", "step.done", "step.failed", "loop.done", "incident.raised", "group.changed",
-    "group.timed_out", "ctx.patched", "signal.received", "workitem.changed", "act.refused", "execution.paused",
-    "execution.resumed", "execution.ending", "execution.stuck", "execution.ended", "execution.migrated",
-})  # fmt: skip
-Level = Literal["important", "all"]
 RunWord = Literal["running", "done", "failed", "withdrawn", "returned"]
 RunsIn = Annotated[RunWord | None, QueryParameter(name="state", required=False)]
 EventType = Annotated[str | None, QueryParameter(name="type", required=False)]
+Size = Annotated[int, QueryParameter(schema_extra={"minimum": 1})]
 Bins = Annotated[int | None, QueryParameter(schema_extra={"minimum": 1, "maximum": BINS_MAX})]
 
 
@@ -63,7 +59,7 @@ async def frames(
 ) -> Frames:
     """Return what every record moved, in columns: of the records behind ``after`` up to ``until``, at most 50,000 of them.
 
-    With ``bins`` more records are put together into so many.
+    With ``bins`` more records are put together into so many at most, and what was at the end of each is told.
     """
     if bins is not None and not 1 <= bins <= BINS_MAX:
         raise ProblemError("bad-request", f"'bins' is {bins}; it must be from 1 to {BINS_MAX:,}")
@@ -82,15 +78,19 @@ async def events(
     step: FromQuery[str | None] = None,
     run: MaybeNumber = None,
     record_type: EventType = None,
+    arc: FromQuery[str | None] = None,
     text: FromQuery[str] = "",
     level: FromQuery[Level] = "all",
     limit: Limit = 100,
     cursor: MaybeNumber = None,
 ) -> Page[EventItem]:
-    """List records with what they say in words: behind ``after``; with ``before``, the last ones before that."""
+    """List records with what they say in words: behind ``after``; with ``before``, the last ones before that.
+
+    They are those of a ``step``, a ``run``, a ``type``, or those that took an ``arc``, as in ``pay/0``: the first of the step.
+    """
     most = page_size(limit)
     story = await service.stories.of(execution)
-    fit = _Fit(story, step=step, run=run, kind=record_type, level=level)
+    fit = Fit(story, Wanted(step, run, record_type, _arc(arc), level))
     backwards = before is not None and not after and cursor is None
     end = min(len(story), before - 1 if before is not None else len(story))
     numbers = range(max(0, cursor if cursor is not None else after) + 1, end + 1)
@@ -110,27 +110,51 @@ async def events(
     return Page(items=items, next=str(items[-1].seq) if more else None)
 
 
-class _Fit:
-    """Which records are wanted, as the columns tell."""
+class EventCounts(Shape, frozen=True):
+    """How many records fit, in stretches of ``size`` records from ``after`` on; the last one may be shorter."""
 
-    def __init__(
-        self, story: Story, *, step: str | None, run: int | None, kind: str | None, level: Level
-    ) -> None:
-        self._story = story
-        self._step = None if step is None else story.steps.get(step, -2)
-        self._run = run
-        self._type = None if kind is None else story.types.get(kind, -2)
-        important = {n for name, n in story.types.items() if name in _IMPORTANT}
-        self._types = important if level == "important" else None
+    after: int
+    size: int
+    version: int
+    counts: list[int]
 
-    def has(self, seq: int) -> bool:
-        story, n = self._story, seq - 1
-        return (
-            (self._step is None or story.step[n] == self._step)
-            and (self._run is None or story.run[n] == self._run)
-            and (self._type is None or story.type[n] == self._type)
-            and (self._types is None or story.type[n] in self._types or bool(story.flag[n]))
+
+@get("/executions/{execution:str}/events/counts", opt=needs(May.SEE))
+async def event_counts(
+    service: TheService,
+    execution: FromPath[str],
+    size: Size = 1000,
+    after: Number = 0,
+    until: MaybeNumber = None,
+    step: FromQuery[str | None] = None,
+    run: MaybeNumber = None,
+    record_type: EventType = None,
+    arc: FromQuery[str | None] = None,
+    level: FromQuery[Level] = "all",
+) -> EventCounts:
+    """Count the records that fit, in stretches of a size: who shows a long list knows where in it each of them is."""
+    story = await service.stories.of(execution)
+    version = len(story)
+    begin = max(0, min(after, version))
+    end = max(begin, version if until is None else min(until, version))
+    if size < 1 or (end - begin) / size > BINS_MAX:
+        raise ProblemError(
+            "bad-request", f"'size' is {size}; there may be {BINS_MAX:,} stretches at most"
         )
+    fit = Fit(story, Wanted(step, run, record_type, _arc(arc), level))
+    counts = await service.long_work.aside(lambda: fit.counts(begin, end, size))
+    return EventCounts(after=begin, size=size, version=version, counts=counts)
+
+
+def _arc(said: str | None) -> tuple[str, int] | None:
+    if said is None:
+        return None
+    step, _, index = said.rpartition("/")
+    if not step or not index.isdecimal():
+        raise ProblemError(
+            "bad-request", f"'arc' is '{said[:100]}'; it must be a step and a number, as in 'pay/0'"
+        )
+    return step, int(index)
 
 
 def _first(numbers: Iterator[int], most: int) -> list[int]:
@@ -156,7 +180,7 @@ async def records_at(
 def _item(story: Story, record: Record) -> EventItem:
     n = record.seq - 1
     kind = str(type(record.event).__struct_config__.tag)
-    important = kind in _IMPORTANT or bool(story.flag[n])
+    important = kind in IMPORTANT or bool(story.flag[n])
     return EventItem(
         seq=record.seq, at=moment(record.at), type=kind, step=step_of(story, n), run=story.run[n] or None,
         level="important" if important else "detail", text=told(record.event), preview=preview(record.event),
@@ -257,5 +281,5 @@ def _ended(event: e.StepEnded) -> dict[str, Any]:
 
 def router(base: str) -> Router:
     """Return the routes of stories."""
-    handlers = [frames, events, event, runs, one_run]
+    handlers = [frames, events, event_counts, event, runs, one_run]
     return Router(path=base, route_handlers=handlers, tags=["stories"])

@@ -13,6 +13,11 @@ afterEach(cleanup);
 const FRAMES: Frames = {
   first: 1,
   seq: null,
+  came: null,
+  marked: null,
+  marked_ms: null,
+  gap: null,
+  became: null,
   at0: 0,
   version: 3,
   places: [

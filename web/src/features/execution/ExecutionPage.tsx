@@ -8,6 +8,7 @@ import { graph as fetchGraph, me, rangeOf } from '../../api/calls';
 import { API, basePath } from '../../api/client';
 import { connection } from '../../api/connection';
 import { keys } from '../../api/keys';
+import { problemOf } from '../../api/problems';
 import type { Execution, Verified } from '../../api/shapes';
 import {
   Button,
@@ -24,16 +25,18 @@ import {
 import { type Command, useCommands } from '../../kit/commands';
 import { usePaced } from '../../kit/usePaced';
 import { readSel, type Sel, writeSel } from '../../story/sel';
-import { firstSel, nextOfSel, stepOfSel } from '../../story/select';
-import { StoryStore } from '../../story/store';
+import { firstSel, stepOfSel } from '../../story/select';
+import type { StoryStore } from '../../story/store';
 import { useChild, useOpenChild } from './child';
 import css from './execution.module.css';
 import { Header } from './Header';
+import { nextRecord } from './nextRecord';
 import { Panes } from './Panes';
 import { Scrubber } from './scrubber/Scrubber';
 import { type ExecutionSearch, PANES } from './search';
 import { useExplanation } from './side/ExplainTab';
-import { ASK_MS, useStory } from './useStory';
+import { useRunHeld } from './useRunHeld';
+import { ASK_MS, useShown, useStory } from './useStory';
 import type { View } from './view';
 
 const route = getRouteApi('/inside/e/$id');
@@ -41,7 +44,7 @@ const route = getRouteApi('/inside/e/$id');
 /** One execution: what happened, what happens now, why it waits, what can be done. */
 export function Page() {
   const { id } = route.useParams();
-  const told = useStory(id);
+  const told = useStory(id, route.useSearch().at);
   if (told.head.isError) return <ErrorBox error={told.head.error} retry={() => void told.head.refetch()} />;
   if (told.error) return <ErrorBox error={told.error} retry={() => location.reload()} />;
   if (told.gone) return <Empty title="This execution was removed" />;
@@ -68,7 +71,7 @@ function Shown({ id, head, story, edition }: ShownProps) {
   const search = route.useSearch();
   const navigate = useNavigate({ from: '/e/$id' });
   const client = useQueryClient();
-  const line = useSyncExternalStore(connection.subscribe, connection.get).line;
+  const line = useSyncExternalStore(connection.subscribe, connection.getLine);
   const who = useQuery({ queryKey: keys.me, queryFn: me });
   const lens = search.lens ?? 'step';
   const graph = useQuery({
@@ -78,7 +81,8 @@ function Shown({ id, head, story, edition }: ShownProps) {
     placeholderData: (was) => was,
   });
   const live = search.at === undefined;
-  const seq = live ? story.version : Math.min(search.at ?? 1, story.version);
+  const asked = live ? story.version : Math.min(search.at ?? 1, story.version);
+  const seq = useShown(story, edition, asked);
   const latest = usePaced(story.version, ASK_MS);
   const explanation = useExplanation({ id, live, seq }, latest);
   const waiting = useMemo(
@@ -122,6 +126,7 @@ function Shown({ id, head, story, edition }: ShownProps) {
     if (first) go({ sel: writeSel(first) }, true);
   }, [explanation.data, story, search.sel, go]);
 
+  useRunHeld(id, story, edition, sel);
   const source = useMemo(() => valuesOf(id), [id]);
   const step = stepOfSel(story, sel);
   const facts = step ? story.stepAt(story.version, step) : null;
@@ -169,6 +174,10 @@ function Shown({ id, head, story, edition }: ShownProps) {
   const to = (next: number | null) => {
     if (next !== null) go({ at: next >= story.version ? undefined : Math.max(1, next) }, true);
   };
+  const jump = (among: Sel | null | 'marked', direction: 1 | -1) =>
+    void nextRecord(id, story, among, seq, direction).then(to, (problem: unknown) =>
+      toast('It could not be looked up', problemOf(problem).message, 'failed'),
+    );
   const focus = (n: number) => {
     const pane = PANES[n];
     if (!pane) return;
@@ -183,15 +192,15 @@ function Shown({ id, head, story, edition }: ShownProps) {
     {
       keys: 'Shift+ArrowLeft',
       label: 'Record of the selection before',
-      run: () => to(nextOfSel(story, sel, seq, -1)),
+      run: () => jump(sel, -1),
     },
     {
       keys: 'Shift+ArrowRight',
       label: 'Next record of the selection',
-      run: () => to(nextOfSel(story, sel, seq, 1)),
+      run: () => jump(sel, 1),
     },
-    { keys: 'Alt+ArrowLeft', label: 'Mark before', run: () => to(StoryStore.next(story.marked, seq, -1)) },
-    { keys: 'Alt+ArrowRight', label: 'Next mark', run: () => to(StoryStore.next(story.marked, seq, 1)) },
+    { keys: 'Alt+ArrowLeft', label: 'Mark before', run: () => jump('marked', -1) },
+    { keys: 'Alt+ArrowRight', label: 'Next mark', run: () => jump('marked', 1) },
     { keys: 'Space', label: 'Play or stop', run: () => setPlaying(!playing) },
     { keys: 'l', label: 'Live', run: () => go({ at: undefined }) },
     ...PANES.map((pane, n) => ({

@@ -10,7 +10,7 @@ import { usePaced } from '../../kit/usePaced';
 import type { StoryStore } from '../../story/store';
 import { type ExecutionSearch, readChild } from './search';
 import { useExplanation } from './side/ExplainTab';
-import { ASK_MS, useStory } from './useStory';
+import { ASK_MS, useShown, useStory } from './useStory';
 
 export interface Child {
   id: string;
@@ -43,7 +43,8 @@ export function useChild(
     staleTime: Number.POSITIVE_INFINITY,
     enabled: head !== undefined,
   }).data;
-  const own = live ? told.story.version : told.story.seqAt(story.timeOf(seq));
+  const asked = live ? told.story.version : told.story.seqAt(story.timeOf(seq));
+  const own = useShown(told.story, told.edition, asked);
   const latest = usePaced(told.story.version, ASK_MS);
   const explained = useExplanation({ id: id ?? '', live, seq: id && told.ready ? own : 0 }, latest).data;
   const waiting = useMemo(

@@ -28,6 +28,7 @@ export const TOKEN_OF_BAR: Record<string, Token> = {
   failed: 'failed',
   withdrawn: 'idle',
   returned: 'idle',
+  beyond: 'idle',
 };
 
 const ICONS: Record<string, Token> = {

@@ -78,7 +78,7 @@ test('a place on the track is a record and back', () => {
   const story = told(101);
   const scale = scaleOf(story, null);
   for (const seq of [1, 2, 50, 101]) expect(scale.seq(scale.place(seq))).toBe(seq);
-  const time = scaleOf(story, new FoldedTime(story.at, 1000));
+  const time = scaleOf(story, new FoldedTime(story.moments, 1000));
   for (const seq of [1, 2, 50, 101]) expect(time.seq(time.place(seq) + 1e-9)).toBe(seq);
   const one = scaleOf(told(1), null);
   expect([one.place(1), one.seq(0.5)]).toEqual([1, 1]);
@@ -97,7 +97,7 @@ test('a lane has its bars, as far as the record goes', () => {
   const story = told(40);
   expect(lanesOf(story, 1)[0]?.bars).toHaveLength(1);
   expect(lanesOf(story, 40)[0]?.bars).toHaveLength(10);
-  const scale = new FoldedTime(story.at, 390);
+  const scale = new FoldedTime(story.moments, 390);
   const [bar] = story.bars;
   const open = spanOf(story, bar!, 2, scale);
   expect(open.isOpen).toBe(true);

@@ -9,6 +9,7 @@ import { Paced } from '../../api/paced';
 import type { Execution, Frames } from '../../api/shapes';
 import { type Message, Stream, whileVisible } from '../../api/stream';
 import { OVER } from '../../kit';
+import { heldHere } from '../../story/held';
 import { StoryStore } from '../../story/store';
 
 /** Fetch whatever is missing up to the present; parts come in order, each is asked for while the one before is read. */
@@ -23,9 +24,26 @@ export async function caughtUp(story: StoryStore, fetch: (after: number) => Prom
   }
 }
 
+/** Fetch a story up to the present: of one that is long, or that went far ahead, an overview and its end. */
+export async function filled(story: StoryStore, calls: { frames: typeof frames }, id: string): Promise<void> {
+  const first = await calls.frames(id, story.version, story.version + story.held.block); // all of most stories
+  if (first.version - story.version > story.held.records) await outlined(story, calls, id);
+  else story.append(first);
+  await caughtUp(story, (after) => calls.frames(id, after));
+}
+
+/** Have an overview take the place of what lies far back. */
+export async function outlined(
+  story: StoryStore,
+  calls: { frames: typeof frames },
+  id: string,
+): Promise<void> {
+  story.outline(await calls.frames(id, 0, undefined, story.held.bins));
+}
+
 const PASTS_MAX = 8;
 
-/** What an execution took over that begins with the past of another one: the story of that, and where they parted. */
+/** What an execution took over that begins with the past of another one: how things stood there, and where they parted. */
 export async function pastOf(
   id: string,
   calls: { lineage: typeof lineage; frames: typeof frames },
@@ -33,15 +51,35 @@ export async function pastOf(
 ): Promise<{ story: StoryStore; at: number } | null> {
   const { origin } = await calls.lineage(id);
   if (!origin || deep === 0) return null;
-  const story = new StoryStore();
-  await caughtUp(story, (after) => calls.frames(origin.id, after, origin.at));
-  const before = isForked(story) ? await pastOf(origin.id, calls, deep - 1) : null;
+  const story = new StoryStore(heldHere());
+  const last = await calls.frames(origin.id, 0, origin.at, 1);
+  if (last.seq) story.outline(last, 0);
+  else story.append(last);
+  const before = await pastOf(origin.id, calls, deep - 1);
   if (before) story.inherit(before.story, before.at);
   return { story, at: origin.at };
 }
 
 function isForked(story: StoryStore): boolean {
   return story.typeOf(1) === 'execution.forked';
+}
+
+/** What is looked at rests for so long before it is fetched: a drag over many records fetches none. */
+export const REST_MS = 120;
+
+/** The record that is shown: that which is asked for, as soon as it is known how things stood then. */
+export function useShown(story: StoryStore, edition: number, asked: number): number {
+  const shown = useRef(asked);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: what could not be fetched is asked for again
+  useEffect(() => {
+    const want = () => void Promise.all([story.want(asked), story.want(asked + 1)]);
+    if (!story.has(asked)) return want();
+    const timer = setTimeout(want, REST_MS);
+    return () => clearTimeout(timer);
+  }, [story, edition, asked]);
+  if (story.has(asked)) shown.current = asked;
+  else if (!story.has(shown.current)) shown.current = story.near(asked);
+  return shown.current;
 }
 
 interface HeadTold {
@@ -56,8 +94,8 @@ const SHOW_MS = 100;
 export const ASK_MS = 1000;
 const TYPES = ['hello', 'frames', 'head', 'live', 'log', 'lagged', 'reset', 'execution.gone', 'bye'];
 
-/** Follow an execution; of none, nothing is fetched. */
-export function useStory(id: string | null) {
+/** Follow an execution, and begin at a record of it; of none, nothing is fetched. */
+export function useStory(id: string | null, at?: number) {
   const client = useQueryClient();
   const [story, setStory] = useState(() => new StoryStore());
   const [error, setError] = useState<unknown>(null);
@@ -69,10 +107,12 @@ export function useStory(id: string | null) {
     enabled: id !== null,
   });
   const current = useRef(id);
+  const begins = useRef(at);
+  begins.current = at;
 
   useEffect(() => {
     current.current = id;
-    const fresh = new StoryStore();
+    const fresh = new StoryStore(heldHere(), (after, until) => frames(id ?? '', after, until));
     setStory(fresh);
     setReady(false);
     setError(null);
@@ -82,7 +122,16 @@ export function useStory(id: string | null) {
     let over = false;
     const isHere = () => current.current === id && !over;
 
-    const fill = () => caughtUp(fresh, (after) => frames(id, after));
+    const fill = () => filled(fresh, { frames }, id);
+    let shortening = false;
+    const shorten = () => {
+      if (!fresh.isTooLong || shortening) return;
+      shortening = true;
+      const done = () => {
+        shortening = false;
+      };
+      void outlined(fresh, { frames }, id).then(done, done); // one that fails is tried again with the next records
+    };
     const asking = new Paced(ASK_MS, () => void client.invalidateQueries({ queryKey: keys.execution(id) }));
     const refetch = () => asking.push(null);
     const told = (change: HeadTold) =>
@@ -90,6 +139,7 @@ export function useStory(id: string | null) {
     const showing = new Paced<{ frames: Frames } | { head: HeadTold }>(SHOW_MS, (all) => {
       const parts = all.flatMap((one) => ('frames' in one ? [one.frames] : []));
       if (parts.length && !fresh.append(...parts)) void fill().catch(setError);
+      shorten();
       const head = all.flatMap((one) => ('head' in one ? [one.head] : [])).at(-1);
       if (head) told(head);
     });
@@ -113,13 +163,14 @@ export function useStory(id: string | null) {
     const begin = async () => {
       try {
         await fill();
+        if (begins.current !== undefined) await fresh.want(begins.current);
       } catch (problem) {
         if (isHere()) setError(problem);
         return;
       }
       if (!isHere()) return;
       setReady(true);
-      if (isForked(fresh)) {
+      if (isForked(fresh) || !fresh.isWhole) {
         // an origin that is gone is no reason to show nothing
         void pastOf(id, { lineage, frames }).then(
           (past) => past && fresh.inherit(past.story, past.at),
@@ -134,6 +185,7 @@ export function useStory(id: string | null) {
         poll: async () => {
           const before = fresh.version;
           await fill();
+          shorten();
           if (fresh.version !== before) refetch();
         },
       });

@@ -17,7 +17,7 @@ interface Props {
 export function FirstVisit({ may, onStart, onStarted }: Props) {
   const [busy, setBusy] = useState(false);
   const [error, setError] = useState<unknown>(null);
-  const offline = useSyncExternalStore(connection.subscribe, connection.get).line === 'offline';
+  const offline = useSyncExternalStore(connection.subscribe, connection.getLine) === 'offline';
   const view: StartView = { path: 'tour', workload: {}, labels: {}, may, offline };
   const tour = async () => {
     setBusy(true);

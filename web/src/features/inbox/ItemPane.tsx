@@ -66,7 +66,7 @@ function useDraft(item: WorkItem, view: ItemView) {
 
 function Shown({ item, who, onClose }: { item: WorkItem; who: Me; onClose: () => void }) {
   const client = useQueryClient();
-  const offline = useSyncExternalStore(connection.subscribe, connection.get).line === 'offline';
+  const offline = useSyncExternalStore(connection.subscribe, connection.getLine) === 'offline';
   const view: ItemView = { item, me: who.name, may: who.may, offline };
   const draft = useDraft(item, view);
   const [asks, setAsks] = useState<ItemAct | null>(null);

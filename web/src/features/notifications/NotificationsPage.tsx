@@ -56,7 +56,7 @@ export function Page() {
   const navigate = useNavigate();
   const client = useQueryClient();
   const who = useQuery({ queryKey: keys.me, queryFn: me });
-  const offline = useSyncExternalStore(connection.subscribe, connection.get).line === 'offline';
+  const offline = useSyncExternalStore(connection.subscribe, connection.getLine) === 'offline';
   const { item, state, channel, execution } = search;
   const asked = { status: state, channel, execution };
   const found = useInfiniteQuery({

@@ -138,22 +138,27 @@ FROM executions WHERE id = ?
 
 -- name: executions
 SELECT id, playbook, digest, status, started, updated, reason, ended, parent, labels, version, head, namespace
-FROM executions WHERE {where} ORDER BY started {order}, id {order} LIMIT :limit
+FROM ({looked_at}) WHERE {rest} LIMIT :limit
 
--- name: executions_labelled
-SELECT id, playbook, digest, status, started, updated, reason, ended, parent, labels, version, head, namespace
-FROM labels l CROSS JOIN executions e ON e.stream = l.stream
-WHERE {space} AND l.key = :key AND l.value = :value AND {where} ORDER BY l.begun {order}, l.name {order} LIMIT :limit
+-- name: executions_looked_at
+SELECT started, id FROM ({looked_at}) LIMIT 1 OFFSET :look_at - 1
 
--- name: executions_found
-SELECT id, playbook, digest, status, started, updated, reason, ended, parent, labels, version, head, namespace
-FROM ({candidates}) c CROSS JOIN executions e ON e.stream = c.stream
-WHERE {where} ORDER BY started {order}, id {order} LIMIT :limit
+-- name: count_executions
+SELECT {key} AS counted, {status} AS state, count(*) FROM ({looked_at}) WHERE {rest} GROUP BY {groups} ORDER BY {groups}
 
--- name: count_executions_found
-SELECT {key} AS counted, {status} AS state, count(*)
-FROM ({candidates}) c CROSS JOIN executions e ON e.stream = c.stream
-WHERE {where} GROUP BY {groups} ORDER BY {groups}
+-- name: looked_at
+{arms} ORDER BY started {order}, id {order} LIMIT :look_at
+
+-- name: looked_at_labelled
+SELECT e.* FROM labels l CROSS JOIN executions e ON e.stream = l.stream
+WHERE {space} AND l.key = :key AND l.value = :value AND {lead} ORDER BY l.begun {order}, l.name {order} LIMIT :look_at
+
+-- name: looked_at_found
+SELECT e.* FROM ({candidates}) c CROSS JOIN executions e ON e.stream = c.stream
+WHERE {lead} ORDER BY started {order}, id {order} LIMIT :look_at
+
+-- name: arm
+SELECT * FROM executions WHERE {lead}
 
 -- name: candidates
 SELECT rowid AS stream FROM search_index WHERE search_index MATCH :phrase
@@ -190,13 +195,6 @@ UPDATE searched SET upto = ?
 
 -- name: searched_again
 DELETE FROM search_again WHERE stream = ?
-
--- name: count_executions
-SELECT {key} AS counted, {status} AS state, count(*) FROM executions WHERE {where} GROUP BY {groups} ORDER BY {groups}
-
--- name: count_executions_labelled
-SELECT {key} AS counted, {status} AS state, count(*) FROM labels l CROSS JOIN executions e ON e.stream = l.stream
-WHERE {space} AND l.key = :key AND l.value = :value AND {where} GROUP BY {groups} ORDER BY {groups}
 
 -- name: count_tallied
 SELECT {key} AS counted, {status} AS state, sum(n) FROM (
@@ -243,6 +241,18 @@ DELETE FROM tally_notes WHERE number <= :upto
 -- name: executions_space
 l.space = :namespace
 
+-- name: labelled_since
+l.begun >= :since
+
+-- name: labelled_until
+l.begun < :until
+
+-- name: labelled_behind
+(l.begun, l.name) < (:started, :id)
+
+-- name: labelled_before
+(l.begun, l.name) > (:started, :id)
+
 -- name: executions_namespace
 namespace = :namespace
 
@@ -253,7 +263,7 @@ EXISTS (SELECT 1 FROM labels o WHERE o.space = namespace AND o.key = :key{n} AND
 status IN (SELECT value FROM json_each(:statuses))
 
 -- name: executions_status
-status = :status
+status = :status{n}
 
 -- name: executions_playbook
 playbook = :playbook

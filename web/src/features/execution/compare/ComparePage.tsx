@@ -22,7 +22,7 @@ import type { StoryStore } from '../../../story/store';
 import { Canvas } from '../graph/Canvas';
 import type { Camera } from '../graph/camera';
 import { useExplanation } from '../side/ExplainTab';
-import { useStory } from '../useStory';
+import { useShown, useStory } from '../useStory';
 import { type Pair, placeOfRecord, placesOf, senseOf } from './aligned';
 import css from './compare.module.css';
 import { Differences } from './Differences';
@@ -175,8 +175,9 @@ interface SideProps {
   onCamera: (camera: Camera) => void;
 }
 
-function Side({ side, name, seq, sel, select, camera, onCamera }: SideProps) {
+function Side({ side, name, seq: asked, sel, select, camera, onCamera }: SideProps) {
   const { head, story, edition } = side;
+  const seq = useShown(story, edition, asked);
   const graph = useQuery({
     queryKey: keys.graph(head.digest, 'step'),
     queryFn: () => fetchGraph(head.digest, 'step'),

@@ -61,7 +61,7 @@ function stepNode(node: GraphNode, shown: Shown, marking: Int32Array, more: Part
     look: lookOfStep(facts, waits),
     selected: false,
     sentence: waits?.sentence,
-    ms: isOver ? shown.story.timeOf(bar.last) - shown.story.timeOf(bar.first) : null,
+    ms: isOver ? bar.to - bar.from : null,
     looping: loop ? { id: shown.id, run: loop.run, last: loop.last, seq: shown.seq } : undefined,
     ...more,
   };

@@ -17,7 +17,7 @@ export function movesBetween(story: StoryStore, from: number, to: number): Move[
   if (from < 1 || to <= from || to - from > STEPS_MAX) return [];
   const moved = new Map<string, number>();
   for (let seq = from + 1; seq <= to; seq++) {
-    const delta = story.delta[seq - 1] ?? [];
+    const delta = story.deltaOf(seq);
     for (let n = 0; n < delta.length; n += 2) {
       const [place, count] = [story.places[delta[n]!], delta[n + 1]!];
       const arc = place && count > 0 ? arcName(place) : null;

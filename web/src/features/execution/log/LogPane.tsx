@@ -1,7 +1,7 @@
-import { useQuery } from '@tanstack/react-query';
+import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { Pin, PinOff } from 'lucide-react';
-import { type Ref, useEffect, useMemo, useState } from 'react';
-import { events } from '../../../api/calls';
+import { type Ref, useCallback, useEffect, useMemo, useState } from 'react';
+import { eventCounts, events } from '../../../api/calls';
 import { keys } from '../../../api/keys';
 import {
   type Column,
@@ -15,19 +15,20 @@ import {
   usePages,
   VirtualTable,
 } from '../../../kit';
-import { writeSel } from '../../../story/sel';
-import { lastAtMost } from '../../../story/store';
+import { type Sel, writeSel } from '../../../story/sel';
+import { wantedOfSel } from '../../../story/select';
 import { tokenOfRecord } from '../looks';
+import { REST_MS } from '../useStory';
 import type { View } from '../view';
 import css from './log.module.css';
-import { CHUNK, chunkOf, shownRecords } from './rows';
+import { CHUNK, CountedRows, chunkOf, knownRows, type Level, type LogRows, shownRecords } from './rows';
 
 const FOUND_PAGE = 500;
 const FOUND_MAX = 10_000;
 
 /** The records, in words. What is not looked at is not fetched. */
 export function LogPane({ view, inputRef }: { view: View; inputRef?: Ref<HTMLInputElement> }) {
-  const { story, edition, sel, search, go, live, seq } = view;
+  const { story, sel, search, go, live, seq } = view;
   const [pinned, setPinned] = useState<typeof sel | undefined>(undefined);
   const about = pinned === undefined ? sel : pinned;
   const level = search.level ?? 'important';
@@ -39,10 +40,18 @@ export function LogPane({ view, inputRef }: { view: View; inputRef?: Ref<HTMLInp
     }, 250);
     return () => clearTimeout(timer);
   }, [text, search.log, go]);
-  // biome-ignore lint/correctness/useExhaustiveDependencies: the story changes by its edition
-  const here = useMemo(() => shownRecords(story, about, level), [story, edition, about, level]);
-  const found = useFound(view, search.log ?? '', level);
-  const rows = search.log ? here.filter((one) => found.seqs.has(one)) : here;
+  const all = useRows(view, about, level);
+  const found = useFound(view, search.log ?? '', about, level);
+  const rows = search.log ? found.rows : all.rows;
+  const [seen, setSeen] = useState({ first: 0, last: 0 });
+  const look = useCallback((first: number, last: number) => setSeen({ first, last }), []);
+  useEffect(() => {
+    const want = () => {
+      for (const n of [seen.first, seen.last]) void story.want(rows.neededFor(n) ?? 0);
+    };
+    const timer = setTimeout(want, REST_MS);
+    return () => clearTimeout(timer);
+  }, [story, rows, seen]);
   const columns = useMemo<Column<number>[]>(
     () => [
       { id: 'seq', head: '#', width: '64px', cell: (one) => <b className="mono">{one}</b> },
@@ -115,13 +124,15 @@ export function LogPane({ view, inputRef }: { view: View; inputRef?: Ref<HTMLInp
         <span className="muted">{number(rows.length)}</span>
       </div>
       {found.error ? <ErrorBox error={found.error} /> : null}
+      {all.error ? <ErrorBox error={all.error} /> : null}
       <VirtualTable
         label="Records"
         columns={columns}
         rows={rows}
         rowHeight={26}
         keyOf={String}
-        selectedAt={sel?.kind === 'rec' ? numberOf(rows, sel.seq) : lastAtMost(rows, seq)}
+        selectedAt={sel?.kind === 'rec' ? numberOf(rows, sel.seq) : rows.upTo(seq)}
+        onView={look}
         onSelect={(one) => view.select({ kind: 'rec', seq: one })}
         onOpen={(one) => go({ at: one >= story.version ? undefined : one })}
         isFaint={live ? undefined : (one) => one > seq}
@@ -141,22 +152,67 @@ export function LogPane({ view, inputRef }: { view: View; inputRef?: Ref<HTMLInp
 }
 
 /** Where a record stands among some; -1 where it does not. */
-function numberOf(rows: readonly number[], seq: number): number {
-  const at = lastAtMost(rows, seq);
-  return rows[at] === seq ? at : -1;
+function numberOf(rows: LogRows, seq: number): number {
+  const at = rows.upTo(seq);
+  return at >= 0 && rows.at(at) === seq ? at : -1;
 }
 
+/** The records that are shown: of a story that is not held whole, the server counts them. */
+function useRows(view: View, about: Sel | null, level: Level): { rows: LogRows; error: unknown } {
+  const { id, story, edition } = view;
+  const { isWhole } = story;
+  const client = useQueryClient();
+  const size = story.overview?.size ?? 1;
+  const until = story.tailAfter;
+  const wanted = wantedOfSel(story, about);
+  const key = keys.eventCounts(id, { ...wanted, level, size });
+  const counted = useQuery({
+    queryKey: key,
+    queryFn: async (): Promise<Counted> => {
+      const known = client.getQueryData<Counted>(key) ?? NONE;
+      const whole = known.counts.slice(0, Math.floor(known.until / size)); // the last stretch may be a part of one
+      const after = whole.length * size;
+      const more = await eventCounts(id, { ...wanted, level, size, after, until });
+      return { until, counts: [...whole, ...more.counts] };
+    },
+    enabled: !isWhole,
+    staleTime: Number.POSITIVE_INFINITY,
+  });
+  const { refetch } = counted;
+  const isBehind = counted.data !== undefined && counted.data.until < until;
+  // biome-ignore lint/correctness/useExhaustiveDependencies: whenever more of it is let go
+  useEffect(() => {
+    if (isBehind) void refetch();
+  }, [isBehind, until, refetch]);
+  const told = isWhole ? null : (counted.data ?? null);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the story changes by its edition
+  const rows = useMemo(() => {
+    if (isWhole) return knownRows(shownRecords(story, about, level));
+    return told ? new CountedRows(story, about, level, { size, counts: told.counts }) : knownRows([]);
+  }, [story, edition, about, level, isWhole, told, size]);
+  return { rows, error: counted.error };
+}
+
+interface Counted {
+  until: number;
+  counts: readonly number[];
+}
+
+const NONE: Counted = { until: 0, counts: [] };
+
 /** The records whose words fit, as the server finds them. */
-function useFound(view: View, text: string, level: 'important' | 'all') {
+function useFound(view: View, text: string, about: Sel | null, level: Level) {
+  const wanted = wantedOfSel(view.story, about);
   const { found, rows, more } = usePages({
-    key: keys.events(view.id, { text, level, version: text ? view.latest : 0 }),
-    fetch: (cursor) => events(view.id, { text, level, after: Number(cursor ?? 0), limit: FOUND_PAGE }),
+    key: keys.events(view.id, { text, level, ...wanted, version: text ? view.latest : 0 }),
+    fetch: (cursor) =>
+      events(view.id, { ...wanted, text, level, after: Number(cursor ?? 0), limit: FOUND_PAGE }),
     most: FOUND_MAX,
     enabled: text !== '',
   });
   useEffect(more, [more]);
-  const seqs = useMemo(() => new Set(rows.map((one) => one.seq)), [rows]);
-  return { seqs, error: found.error };
+  const known = useMemo(() => knownRows(rows.map((one) => one.seq)), [rows]);
+  return { rows: known, error: found.error };
 }
 
 /** What a record says: fetched with those around it when it comes into view. */

@@ -1,7 +1,9 @@
 /** Which records the log shows: by what they are about, never by what mentions it. */
 import type { Sel } from '../../../story/sel';
-import { recordsOfSel } from '../../../story/select';
-import type { StoryStore } from '../../../story/store';
+import { isWanted, recordsOfSel, wantedOfSel } from '../../../story/select';
+import { lastAtMost, type StoryStore } from '../../../story/store';
+
+export type Level = 'important' | 'all';
 
 export const CHUNK = 200;
 
@@ -31,15 +33,115 @@ const IMPORTANT = new Set([
 ]);
 
 export function isImportant(story: StoryStore, seq: number): boolean {
-  return (story.flag[seq - 1] ?? 0) !== 0 || IMPORTANT.has(story.typeOf(seq));
+  return story.flagOf(seq) !== 0 || IMPORTANT.has(story.typeOf(seq));
 }
 
-/** The records of a selection; a single record stands among all others. */
-export function shownRecords(story: StoryStore, sel: Sel | null, level: 'important' | 'all'): number[] {
-  const wide =
-    !sel || sel.kind === 'rec' || sel.kind === 'ctx' || sel.kind === 'item' || sel.kind === 'token';
-  const among = wide ? Array.from({ length: story.version }, (_, n) => n + 1) : recordsOfSel(story, sel);
+/** The records of a selection, of a story that is held whole; a single record stands among all others. */
+export function shownRecords(story: StoryStore, sel: Sel | null, level: Level): number[] {
+  const among = wantedOfSel(story, sel)
+    ? recordsOfSel(story, sel)
+    : Array.from({ length: story.version }, (_, n) => n + 1);
   if (level === 'all') return [...among];
   const kept = sel?.kind === 'rec' ? sel.seq : 0;
   return among.filter((seq) => seq === kept || isImportant(story, seq));
+}
+
+/** Rows of the log: how many, which record each is, and where one stands. */
+export interface LogRows {
+  readonly length: number;
+  /** The record of a row; undefined where it is not held. */
+  at(n: number): number | undefined;
+  /** The last row that is not behind a record; -1 where all are. */
+  upTo(seq: number): number;
+  /** A record that has to be held for a row to be shown. */
+  neededFor(n: number): number | null;
+}
+
+/** Rows that are all known. */
+export function knownRows(seqs: readonly number[]): LogRows {
+  return {
+    length: seqs.length,
+    at: (n) => seqs[n],
+    upTo: (seq) => lastAtMost(seqs, seq),
+    neededFor: (n) => seqs[n] ?? null,
+  };
+}
+
+/** Which records of a stretch are shown, as what is held of them tells. */
+export function heldRecords(
+  story: StoryStore,
+  { after, until }: { after: number; until: number },
+  sel: Sel | null,
+  level: Level,
+): number[] {
+  const wanted = wantedOfSel(story, sel);
+  const found: number[] = [];
+  for (let seq = after + 1; seq <= until; seq++)
+    if ((level === 'all' || isImportant(story, seq)) && isWanted(story, wanted, seq)) found.push(seq);
+  return found;
+}
+
+/** Rows of a story that is not held whole: how many there are in every stretch is known, those of some are held. */
+export class CountedRows implements LogRows {
+  #ends: number[] = [];
+  #kept = new Map<number, number[]>();
+  #tail: number[];
+
+  constructor(
+    private readonly story: StoryStore,
+    private readonly sel: Sel | null,
+    private readonly level: Level,
+    private readonly told: { size: number; counts: readonly number[] },
+  ) {
+    let sum = 0;
+    for (const count of told.counts) {
+      sum += count;
+      this.#ends.push(sum);
+    }
+    this.#tail = heldRecords(story, { after: this.#far, until: story.version }, sel, level);
+  }
+
+  /** Up to this record rows are counted; those behind it are all held. */
+  get #far(): number {
+    return this.story.tailAfter;
+  }
+
+  get #counted(): number {
+    return this.#ends.at(-1) ?? 0;
+  }
+
+  get length(): number {
+    return this.#counted + this.#tail.length;
+  }
+
+  at(n: number): number | undefined {
+    if (n >= this.#counted) return this.#tail[n - this.#counted];
+    const stretch = lastAtMost(this.#ends, n) + 1;
+    return this.#in(stretch)?.[n - (this.#ends[stretch - 1] ?? 0)];
+  }
+
+  upTo(seq: number): number {
+    if (seq > this.#far) return this.#counted + lastAtMost(this.#tail, seq);
+    const stretch = Math.floor((seq - 1) / this.told.size);
+    const before = this.#ends[stretch - 1] ?? 0;
+    const inside = this.#in(stretch);
+    return before + (inside ? lastAtMost(inside, seq) : 0);
+  }
+
+  neededFor(n: number): number | null {
+    if (n >= this.#counted) return null;
+    return (lastAtMost(this.#ends, n) + 1) * this.told.size + 1;
+  }
+
+  /** The rows of a stretch; null where it is not held. */
+  #in(stretch: number): number[] | null {
+    const kept = this.#kept.get(stretch);
+    if (kept) return kept;
+    const after = stretch * this.told.size;
+    const until = Math.min(after + this.told.size, this.#far);
+    if (!this.story.holds(after + 1) || !this.story.holds(until)) return null;
+    const found = heldRecords(this.story, { after, until }, this.sel, this.level);
+    this.#kept.set(stretch, found);
+    return found;
+  }
 }

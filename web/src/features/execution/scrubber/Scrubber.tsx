@@ -28,7 +28,7 @@ export function Scrubber({ view, playing, setPlaying }: Props) {
   const edition = view.edition;
   const isTime = search.scale === 'time';
   // biome-ignore lint/correctness/useExhaustiveDependencies: the story changes by its edition
-  const folded = useMemo(() => new FoldedTime(story.at, story.timeOf(story.version)), [story, edition]);
+  const folded = useMemo(() => new FoldedTime(story.moments, story.timeOf(story.version)), [story, edition]);
   const scale = useMemo(() => scaleOf(story, isTime ? folded : null), [story, isTime, folded]);
   // biome-ignore lint/correctness/useExhaustiveDependencies: see above
   const marks = useMemo(() => marksOf(story, scale.place), [story, edition, scale]);
@@ -50,7 +50,7 @@ export function Scrubber({ view, playing, setPlaying }: Props) {
   const drag = (event: PointerEvent<HTMLDivElement>) => {
     const area = track.current?.getBoundingClientRect();
     if (!area || !event.currentTarget.hasPointerCapture(event.pointerId)) return;
-    to(scale.seq((event.clientX - area.left) / area.width));
+    to(story.near(scale.seq((event.clientX - area.left) / area.width)));
   };
   const press = (event: KeyboardEvent) => {
     const jump = {

@@ -23,8 +23,8 @@ export function IoTab({ view }: { view: View }) {
     staleTime: Number.POSITIVE_INFINITY,
   });
   const moment = useMoment(view);
-  const runs = view.step ? view.story.barsOf(view.step).filter((bar) => bar.first <= view.seq) : [];
-  const run = view.sel?.kind === 'run' ? view.sel.run : runs.at(-1)?.run;
+  const last = view.step ? view.story.lastBar(view.step, view.seq) : undefined;
+  const run = view.sel?.kind === 'run' ? view.sel.run : last?.run;
   return (
     <div className="stack">
       {run ? <RunBox view={view} run={run} /> : null}

@@ -3,6 +3,7 @@ import { type PointerEvent, useEffect, useMemo, useRef, useState } from 'react';
 import { duration, IconButton, millis, OVER, useNow, useWidth } from '../../../kit';
 import { useTheme } from '../../../kit/theme';
 import { FoldedTime } from '../../../story/play';
+import type { StoryStore } from '../../../story/store';
 import type { View } from '../view';
 import { LANE, paint } from './drawing';
 import { barAt, type Lane, lanesOf, lanesWith, spanOf } from './lanes';
@@ -30,6 +31,16 @@ function useWindow(view: View, scale: FoldedTime) {
   return { shown, show };
 }
 
+/** Have the runs held of a stretch of time that is short enough. */
+function useExact(story: StoryStore, edition: number, scale: FoldedTime, shown: Window): void {
+  // biome-ignore lint/correctness/useExhaustiveDependencies: what could not be fetched is asked for again
+  useEffect(() => {
+    const [first, last] = [shown.from, shown.to].map((share) => story.seqAt(scale.time(share)));
+    if (story.isWhole || first === undefined || last === undefined || last - first > story.held.block) return;
+    for (const seq of [first, Math.min(last + 1, story.version)]) void story.want(seq);
+  }, [story, edition, scale, shown]);
+}
+
 /** When every run began and ended. The wheel narrows, a drag chooses a stretch. */
 export function TimelinePane({ view }: { view: View }) {
   const { story, edition, seq, step, sel, child } = view;
@@ -44,8 +55,9 @@ export function TimelinePane({ view }: { view: View }) {
   // biome-ignore lint/correctness/useExhaustiveDependencies: the story changes by its edition
   const lanes = useMemo(() => lanesWith(lanesOf(story, seq), child), [story, edition, seq, child]);
   // biome-ignore lint/correctness/useExhaustiveDependencies: see above
-  const scale = useMemo(() => new FoldedTime(story.at, end), [story, edition, end]);
+  const scale = useMemo(() => new FoldedTime(story.moments, end), [story, edition, end]);
   const { shown, show } = useWindow(view, scale);
+  useExact(story, view.edition, scale, shown);
   const room = Math.max(40, width - NAMES - 24);
   const height = Math.max(1, lanes.length * LANE);
   // biome-ignore lint/correctness/useExhaustiveDependencies: the colours are those of the theme
@@ -143,7 +155,7 @@ export function TimelinePane({ view }: { view: View }) {
                   data-selected={(!lane.isWithin && lane.step === step) || undefined}
                   data-within={lane.isWithin || undefined}
                   onClick={() => choose(lane)}
-                  title={`${lane.step}: ${lane.bars.length} runs`}
+                  title={`${lane.step}: ${lane.count} runs`}
                 >
                   {lane.step}
                 </button>
@@ -161,7 +173,7 @@ export function TimelinePane({ view }: { view: View }) {
               setBrush(null);
             }}
             role="img"
-            aria-label={`${lanes.length} steps with ${story.bars.length} runs; the log and the table of steps say the same`}
+            aria-label={`${lanes.length} steps with ${lanes.reduce((sum, lane) => sum + lane.count, 0)} runs; the log and the table of steps say the same`}
           />
         </div>
       </div>

@@ -79,13 +79,14 @@ function paintLane(
   pen.fillStyle = ink.raised;
   pen.fillRect(0, top + EDGE, room, LANE - 2 * EDGE);
   const x = (time: number) => within(window, scale.at(time)) * room;
+  paintBands(pen, ink, picture, lane, top);
   // what would lie within a pixel that has this colour already is left out: very many bars cost no more than their lane
   let [inked, last] = [-3, ''];
   for (const bar of lane.bars) {
     const isOpen = bar.last === 0 || bar.last > lane.seq;
-    const to = x(isOpen ? picture.here : lane.story.timeOf(bar.last));
+    const to = x(isOpen ? picture.here : bar.to);
     if (to < -2) continue;
-    const from = x(lane.story.timeOf(bar.first));
+    const from = x(bar.from);
     if (from > room) continue;
     const colour = ink[isOpen ? 'running' : (TOKEN_OF_BAR[bar.state] ?? 'idle')];
     const isChosen = !lane.isWithin && chosen === bar.run;
@@ -93,12 +94,37 @@ function paintLane(
     [inked, last] = [Math.max(inked, Math.ceil(Math.max(to, from + 2))), colour];
     const [left, width] = [Math.max(-2, from), Math.min(room + 2, to) - Math.max(-2, from)];
     pen.fillStyle = colour;
-    pen.globalAlpha = lane.bars.length > DENSE && !isChosen ? 0.6 : 1;
+    pen.globalAlpha = lane.count > DENSE && !isChosen ? 0.6 : 1;
     pen.fillRect(left, top + EDGE, Math.max(2, width), LANE - 2 * EDGE);
     pen.globalAlpha = 1;
     if (isChosen) {
       pen.strokeStyle = ink.text;
       pen.strokeRect(left, top + EDGE - 1, Math.max(3, width), LANE - 2 * EDGE + 2);
     }
+  }
+}
+
+/** Where runs are not held one by one, when there were any; what is held is left free for them. */
+function paintBands(
+  pen: CanvasRenderingContext2D,
+  ink: Ink,
+  { room, window, scale, here }: Painting,
+  lane: Lane,
+  top: number,
+): void {
+  const fill = (colour: string, alpha: number, from: number, to: number) => {
+    const [left, right] = [from, Math.min(to, here)].map((time) => within(window, scale.at(time)) * room);
+    if (left === undefined || right === undefined || right < 0 || left > room || to < from) return;
+    pen.fillStyle = colour;
+    pen.globalAlpha = alpha;
+    pen.fillRect(Math.max(-2, left), top + EDGE, Math.max(1, Math.min(room + 2, right) - Math.max(-2, left)), LANE - 2 * EDGE); // biome-ignore format: one line
+    pen.globalAlpha = 1;
+  };
+  for (const band of lane.story.bandsOf(lane.step))
+    if (band.from <= here) fill(ink[TOKEN_OF_BAR[band.state] ?? 'idle'], 0.6, band.from, band.to);
+  for (const { from, to, isThroughout } of lane.story.exact(lane.step)) {
+    if (from > here) continue;
+    fill(ink.raised, 1, from, to);
+    if (isThroughout) fill(ink.running, 0.6, from, to);
   }
 }

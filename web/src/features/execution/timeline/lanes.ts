@@ -5,7 +5,10 @@ import type { Child } from '../child';
 
 export interface Lane {
   step: string;
-  bars: Bar[];
+  /** The runs of which something is held. */
+  bars: readonly Bar[];
+  /** How many runs there are. */
+  count: number;
   /** Whose runs these are: of the execution, or of the child that is shown inside it. */
   story: StoryStore;
   seq: number;
@@ -15,8 +18,9 @@ export interface Lane {
 /** The lanes, in the order in which their steps first began, as far as a record goes. */
 export function lanesOf(story: StoryStore, seq: number, isWithin = false): Lane[] {
   return [...story.ran].flatMap((step) => {
-    const bars = story.barsOf(step).slice(0, story.begunBy(step, seq));
-    return bars.length ? [{ step, bars, story, seq, isWithin }] : [];
+    const count = story.begunBy(step, seq);
+    const bars = story.barsOf(step, seq);
+    return count ? [{ step, bars, count, story, seq, isWithin }] : [];
   });
 }
 
@@ -44,8 +48,7 @@ export function spanOf(
   here: number = story.timeOf(seq),
 ): Span {
   const isOpen = bar.last === 0 || bar.last > seq;
-  const end = isOpen ? here : story.timeOf(bar.last);
-  return { bar, from: scale.at(story.timeOf(bar.first)), to: scale.at(end), isOpen };
+  return { bar, from: scale.at(bar.from), to: scale.at(isOpen ? here : bar.to), isOpen };
 }
 
 /** Which bar of a lane is at a share of the width; the latest where several are. */

@@ -1,0 +1,76 @@
+import { expect, test } from 'vitest';
+import type { Sel } from '../../../story/sel';
+import { StoryStore } from '../../../story/store';
+import { binned, livedFrames, part } from '../../../story/testing';
+import { filled } from '../useStory';
+import { CountedRows, type Level, shownRecords } from './rows';
+
+const HELD = { records: 64, block: 32, blocks: 2, bins: 64 };
+const LENGTH = 700;
+const SELECTED: (Sel | null)[] = [
+  null,
+  { kind: 'step', step: 's1' },
+  { kind: 'run', run: 40 },
+  { kind: 'arc', from: 's0', index: 2 },
+];
+
+/** The calls of a server that has such a story, and what it was asked for. */
+function serving(frames: ReturnType<typeof livedFrames>) {
+  const asked: string[] = [];
+  const call = async (_: string, after: number, until?: number, bins?: number) => {
+    asked.push(`${after}..${until ?? ''}${bins ? ` in ${bins}` : ''}`);
+    return bins ? binned(frames, bins) : part(frames, after, Math.min(until ?? LENGTH, LENGTH));
+  };
+  return { frames: call as never, asked };
+}
+
+async function stories(seed: number) {
+  const frames = livedFrames(seed, LENGTH);
+  const whole = new StoryStore();
+  whole.append(frames);
+  const calls = serving(frames);
+  const story = new StoryStore(HELD, async (after, until) => part(frames, after, until));
+  await filled(story, calls, 'x');
+  return { whole, story, asked: calls.asked };
+}
+
+test('a long story is fetched as an overview and its end', async () => {
+  const { story, asked } = await stories(1);
+  expect(asked).toEqual(['0..32', '0.. in 64', '656..']);
+  expect([story.version, story.tailAfter, story.isWhole]).toEqual([LENGTH, 656, false]);
+});
+
+test.each(['all', 'important'] as Level[])(
+  'rows of %s records are those that all records give',
+  async (level) => {
+    const { whole, story } = await stories(2);
+    for (const sel of SELECTED) {
+      const wanted = shownRecords(whole, sel, level);
+      const size = story.overview!.size;
+      const counts = Array.from(
+        { length: story.tailAfter / size },
+        (_, n) => wanted.filter((seq) => seq > n * size && seq <= (n + 1) * size).length,
+      );
+      const rows = () => new CountedRows(story, sel, level, { size, counts });
+      expect(rows().length).toBe(wanted.length);
+      for (let n = 0; n < wanted.length; n += 13) {
+        const needed = rows().neededFor(n);
+        if (needed !== null) await story.want(needed);
+        expect(rows().at(n), `row ${n}`).toBe(wanted[n]);
+        expect(rows().upTo(wanted[n]!)).toBe(n);
+      }
+      expect(rows().at(wanted.length)).toBeUndefined();
+    }
+  },
+);
+
+test('a row that is not held is blank, and says what it needs', async () => {
+  const { story } = await stories(3);
+  const size = story.overview!.size;
+  const rows = new CountedRows(story, null, 'all', {
+    size,
+    counts: Array.from({ length: story.tailAfter / size }, () => size),
+  });
+  expect([rows.at(300), rows.neededFor(300)]).toEqual([undefined, 289]);
+  expect([rows.at(LENGTH - 1), rows.neededFor(LENGTH - 1)]).toEqual([LENGTH, null]);
+});
