@@ -82,12 +82,8 @@ async def serving(
         service.operations.look_after()
         yield Address(reach.url(port, certified()))
     finally:
-        service.closing.set()
-        for outgoing in tuple(service.outgoing):
-            outgoing.end()
-        await service.operations.close()
+        await service.close()
         await agents.close()
-        await service.staying.close()
         server.should_exit = True
         with contextlib.suppress(asyncio.CancelledError):
             await task

@@ -81,6 +81,14 @@ class Service:
         self.counted = SharedCounts(store, self.clock)
         self.moments = Moments(store, self.engine.cache, self.long_work.aside)
 
+    async def close(self) -> None:
+        """Take no more requests, have streams say goodbye, and end what goes on by itself."""
+        self.closing.set()
+        for outgoing in tuple(self.outgoing):
+            outgoing.end()
+        await self.operations.close()
+        await self.staying.close()
+
     @property
     def register(self) -> Register:
         """Who may come in."""
