@@ -20,11 +20,16 @@ from petra.testing.store_rows import applied, make_next, make_row, make_start
 
 ROWS = "SELECT namespace, hour, playbook, status, count FROM tallies ORDER BY 1, 2, 3, 4"
 TALLIED = [
+    ("default", -1, "", "completed", 2),
+    ("default", -1, "", "running", 5),
     ("default", -1, "Refunds", "running", 1),
     ("default", -1, "orders", "completed", 2),
     ("default", -1, "orders", "running", 4),
+    ("default", 0, "", "completed", 2),
+    ("default", 0, "", "running", 1),
     ("default", 0, "orders", "completed", 2),
     ("default", 0, "orders", "running", 1),
+    ("default", 3600, "", "running", 4),
     ("default", 3600, "Refunds", "running", 1),
     ("default", 3600, "orders", "running", 3),
 ]

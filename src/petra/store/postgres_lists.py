@@ -140,8 +140,9 @@ def _from_tallies(wanted: ExecutionFilter, by: CountedBy, source: Tallied) -> Qu
         for since, until in source.parts
     ]
     hours = _SQL["tallied_in_all" if source.in_all else "tallied_hours"].format(**bounds)
+    each = _SQL["tallied_together" if source.together else "tallied_each"]
     sql = _SQL["count_tallied"].format(
-        key=key, status=status, hours=hours, parts=" ".join(parts), where=where, **bounds
+        each=each, key=key, status=status, hours=hours, parts=" ".join(parts), where=where, **bounds
     )
     return sql, values.all
 

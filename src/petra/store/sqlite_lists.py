@@ -104,6 +104,7 @@ def _from_tallies(
         status=status,
         groups=_groups(status),
         hours=_SQL["tallied_in_all" if source.in_all else "tallied_hours"],
+        each=_SQL["tallied_together" if source.together else "tallied_each"],
         parts=" ".join(_SQL["tallied_part"].format(n=n) for n in range(len(source.parts))),
         where=_all(conditions),
     )

@@ -178,7 +178,7 @@ SELECT * FROM executions WHERE {lead} ORDER BY started {order}, id {order} LIMIT
 
 -- name: count_tallied
 SELECT {key}, {status}, sum(n)::bigint FROM (
-  SELECT hour, playbook, status, count AS n, namespace FROM tallies WHERE {hours}
+  SELECT hour, playbook, status, count AS n, namespace FROM tallies WHERE {hours} AND {each}
   UNION ALL SELECT floor(started / 3600)::bigint * 3600, playbook, became, 1, namespace
   FROM tally_notes WHERE became <> '' AND started >= {first} AND started < {last}
   UNION ALL SELECT floor(started / 3600)::bigint * 3600, playbook, was, -1, namespace
@@ -191,6 +191,12 @@ hour >= {first} AND hour < {last}
 
 -- name: tallied_in_all
 hour = -1
+
+-- name: tallied_each
+playbook <> ''
+
+-- name: tallied_together
+playbook = ''
 
 -- name: tallied_part
 UNION ALL SELECT floor(started / 3600)::bigint * 3600, playbook COLLATE "C", status COLLATE "C", 1, namespace COLLATE "C"
@@ -211,11 +217,12 @@ WITH noted AS (
   RETURNING namespace, playbook, floor(started / 3600)::bigint * 3600 AS hour, was, became
 ), added AS (
   INSERT INTO tallies AS t (namespace, hour, playbook, status, count)
-  SELECT noted.namespace, h.hour, noted.playbook, s.status, sum(s.n) FROM noted
+  SELECT noted.namespace, h.hour, p.playbook, s.status, sum(s.n) FROM noted
   CROSS JOIN LATERAL (VALUES (noted.hour), (-1)) AS h (hour)
+  CROSS JOIN LATERAL (VALUES (noted.playbook), ('')) AS p (playbook)
   CROSS JOIN LATERAL (VALUES (noted.became, 1), (noted.was, -1)) AS s (status, n)
   WHERE s.status <> '' GROUP BY 1, 2, 3, 4 HAVING sum(s.n) <> 0
-  ON CONFLICT (namespace, hour, playbook, status) DO UPDATE SET count = t.count + excluded.count
+  ON CONFLICT (namespace, playbook, hour, status) DO UPDATE SET count = t.count + excluded.count
 )
 SELECT count(*) FROM noted
 

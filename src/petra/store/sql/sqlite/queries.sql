@@ -198,7 +198,7 @@ DELETE FROM search_again WHERE stream = ?
 
 -- name: count_tallied
 SELECT {key} AS counted, {status} AS state, sum(n) FROM (
-  SELECT hour, playbook, status, count AS n, namespace FROM tallies WHERE {hours}
+  SELECT hour, playbook, status, count AS n, namespace FROM tallies WHERE {hours} AND {each}
   UNION ALL SELECT cast(started / 3600 AS INTEGER) * 3600, playbook, became, 1, namespace
   FROM tally_notes WHERE became <> '' AND started >= :first AND started < :last
   UNION ALL SELECT cast(started / 3600 AS INTEGER) * 3600, playbook, was, -1, namespace
@@ -212,6 +212,12 @@ hour >= :first AND hour < :last
 -- name: tallied_in_all
 hour = -1
 
+-- name: tallied_each
+playbook <> ''
+
+-- name: tallied_together
+playbook = ''
+
 -- name: tallied_part
 UNION ALL SELECT cast(started / 3600 AS INTEGER) * 3600, playbook, status, 1, namespace
 FROM executions WHERE started >= :since{n} AND started < :until{n}
@@ -223,14 +229,22 @@ SELECT count(*) FROM (SELECT 1 FROM tally_notes LIMIT :most)
 SELECT count(*), max(number) FROM (SELECT number FROM tally_notes ORDER BY number LIMIT :most)
 
 -- name: add_to_tallies
-INSERT INTO tallies
+WITH noted AS (
+  SELECT namespace, playbook, cast(started / 3600 AS INTEGER) * 3600 AS hour, was, became FROM tally_notes WHERE number <= :upto
+), moved AS (
+  SELECT namespace, playbook, hour, became AS status, 1 AS n FROM noted
+  UNION ALL SELECT namespace, playbook, hour, was, -1 FROM noted
+), summed AS (
+  SELECT namespace, playbook, hour, status, sum(n) AS n FROM moved WHERE status <> '' GROUP BY 1, 2, 3, 4
+)
+INSERT INTO tallies (namespace, hour, playbook, status, count)
 SELECT namespace, hour, playbook, status, sum(n) FROM (
-  SELECT number, namespace, playbook, became AS status, 1 AS n, cast(started / 3600 AS INTEGER) * 3600 AS hour FROM tally_notes
-  UNION ALL SELECT number, namespace, playbook, was, -1, cast(started / 3600 AS INTEGER) * 3600 FROM tally_notes
-  UNION ALL SELECT number, namespace, playbook, became, 1, -1 FROM tally_notes
-  UNION ALL SELECT number, namespace, playbook, was, -1, -1 FROM tally_notes
-) WHERE number <= :upto AND status <> '' GROUP BY 1, 2, 3, 4 HAVING sum(n) <> 0
-ON CONFLICT (namespace, hour, playbook, status) DO UPDATE SET count = count + excluded.count
+  SELECT namespace, hour, playbook, status, n FROM summed
+  UNION ALL SELECT namespace, -1, playbook, status, n FROM summed
+  UNION ALL SELECT namespace, hour, '', status, n FROM summed
+  UNION ALL SELECT namespace, -1, '', status, n FROM summed
+) WHERE true GROUP BY 1, 2, 3, 4 HAVING sum(n) <> 0
+ON CONFLICT (namespace, playbook, hour, status) DO UPDATE SET count = count + excluded.count
 
 -- name: forget_empty_tallies
 DELETE FROM tallies WHERE count = 0
