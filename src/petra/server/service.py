@@ -23,7 +23,7 @@ from petra.server.http_meters import HttpMeters
 from petra.server.identity import Identity
 from petra.server.long_work import LongWork
 from petra.server.operations import Operations
-from petra.server.outgoing import Outgoing
+from petra.server.outflow import Outflow
 from petra.server.shared_counts import SharedCounts
 from petra.server.staying import Staying
 from petra.server.texts import Texts
@@ -59,7 +59,7 @@ class Service:
     http: HttpMeters = field(default_factory=HttpMeters)
     traces: RequestSpans | None = None
     """What makes spans of requests, where traces are wanted; executions go on in those of who starts them."""
-    outgoing: set[Outgoing] = field(default_factory=set)
+    outflows: set[Outflow] = field(default_factory=set)
     """The streams that are being read."""
     told: ToldOnce = field(default_factory=ToldOnce)
     staying: Staying = field(init=False)
@@ -84,8 +84,8 @@ class Service:
     async def close(self) -> None:
         """Take no more requests, have streams say goodbye, and end what goes on by itself."""
         self.closing.set()
-        for outgoing in tuple(self.outgoing):
-            outgoing.end()
+        for outflow in tuple(self.outflows):
+            outflow.end()
         await self.operations.close()
         await self.staying.close()
 

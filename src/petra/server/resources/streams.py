@@ -34,7 +34,7 @@ from petra.server.answers.streams import ExecutionMessage
 from petra.server.identity import Presented
 from petra.server.needs import needs
 from petra.server.openapi import tells
-from petra.server.outgoing import Outgoing
+from petra.server.outflow import Outflow
 from petra.server.parameters import MaybeNumber, Number, presented_by
 from petra.server.problems import ProblemError
 from petra.server.resources.stories import run_of
@@ -202,20 +202,20 @@ async def kept_alive(
     parts: AsyncIterator[bytes], service: TheService, presented: Presented
 ) -> AsyncIterator[bytes]:
     """Give on what comes, a comment whenever nothing came for a while, and goodbye when it is over."""
-    outgoing = Outgoing(parts)
-    service.outgoing.add(outgoing)
+    outflow = Outflow(parts)
+    service.outflows.add(outflow)
     try:
         with service.staying.guest(presented) as over:
-            over.add_done_callback(outgoing.end)
+            over.add_done_callback(outflow.end)
             if service.closing.is_set():
-                outgoing.end()
-            while piece := await outgoing.next():
+                outflow.end()
+            while piece := await outflow.next():
                 yield piece
-            if outgoing.is_over:
+            if outflow.is_over:
                 yield stream_event("bye", {"retry_ms": 1000})
     finally:
-        service.outgoing.discard(outgoing)
-        await outgoing.close()
+        service.outflows.discard(outflow)
+        await outflow.close()
 
 
 def router(base: str) -> Router:

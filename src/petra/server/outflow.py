@@ -16,7 +16,7 @@ QUIET: Final = b": still here\n\n"
 AHEAD_MAX: Final = 16
 
 
-class Outgoing:
+class Outflow:
     """The parts of a stream that wait to be sent."""
 
     def __init__(self, parts: AsyncIterator[bytes]) -> None:

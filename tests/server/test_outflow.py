@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 from support.clocks import FakeClock, settle
 
-from petra.server import outgoing as going
+from petra.server import outflow as going
 from petra.server.identity import AGAIN_S, Presented
-from petra.server.outgoing import AHEAD_MAX, QUIET, Outgoing
+from petra.server.outflow import AHEAD_MAX, QUIET, Outflow
 from petra.server.staying import Staying
 from petra.server.told_once import KEPT_BYTES, ToldOnce
 
@@ -42,20 +42,20 @@ class Source:
 def test_parts_that_came_together_go_out_together() -> None:
     async def scenario() -> None:
         source = Source()
-        outgoing = Outgoing(source.parts())
+        outflow = Outflow(source.parts())
         for part in (b"a", b"b", b"c"):
             source.queue.put_nowait(part)
         await settle()
-        assert await outgoing.next() == b"abc"
-        waiting = asyncio.create_task(outgoing.next())
+        assert await outflow.next() == b"abc"
+        waiting = asyncio.create_task(outflow.next())
         await settle()
         assert not waiting.done()
         source.queue.put_nowait(b"d")
         assert await waiting == b"d"
         source.queue.put_nowait(None)
-        assert await outgoing.next() == b""
-        assert not outgoing.is_over
-        await outgoing.close()
+        assert await outflow.next() == b""
+        assert not outflow.is_over
+        await outflow.close()
 
     played(scenario)
 
@@ -63,15 +63,15 @@ def test_parts_that_came_together_go_out_together() -> None:
 def test_nothing_is_made_far_ahead_of_who_does_not_read() -> None:
     async def scenario() -> None:
         source = Source()
-        outgoing = Outgoing(source.parts())
+        outflow = Outflow(source.parts())
         for _ in range(3 * AHEAD_MAX):
             source.queue.put_nowait(b".")
         await settle()
         assert source.taken == AHEAD_MAX
-        assert await outgoing.next() == b"." * AHEAD_MAX
+        assert await outflow.next() == b"." * AHEAD_MAX
         await settle()
         assert source.taken == 2 * AHEAD_MAX
-        await outgoing.close()
+        await outflow.close()
         assert source.closed
 
     played(scenario)
@@ -80,14 +80,14 @@ def test_nothing_is_made_far_ahead_of_who_does_not_read() -> None:
 def test_what_went_wrong_reaches_the_reader_after_what_came_before() -> None:
     async def scenario() -> None:
         source = Source()
-        outgoing = Outgoing(source.parts())
+        outflow = Outflow(source.parts())
         source.queue.put_nowait(b"a")
         source.queue.put_nowait(ValueError("lost"))
         await settle()
-        assert await outgoing.next() == b"a"
+        assert await outflow.next() == b"a"
         with pytest.raises(ValueError, match="lost"):
-            await outgoing.next()
-        await outgoing.close()
+            await outflow.next()
+        await outflow.close()
 
     played(scenario)
 
@@ -95,13 +95,13 @@ def test_what_went_wrong_reaches_the_reader_after_what_came_before() -> None:
 def test_who_is_told_that_it_is_over_gets_no_more() -> None:
     async def scenario() -> None:
         source = Source()
-        outgoing = Outgoing(source.parts())
-        waiting = asyncio.create_task(outgoing.next())
+        outflow = Outflow(source.parts())
+        waiting = asyncio.create_task(outflow.next())
         await settle()
-        outgoing.end()
+        outflow.end()
         assert await waiting == b""
-        assert outgoing.is_over
-        await outgoing.close()
+        assert outflow.is_over
+        await outflow.close()
         assert source.closed
 
     played(scenario)
@@ -111,9 +111,9 @@ def test_silence_is_broken_by_a_comment(monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.setattr(going, "QUIET_S", 0.0)
 
     async def scenario() -> None:
-        outgoing = Outgoing(Source().parts())
-        assert await outgoing.next() == QUIET
-        await outgoing.close()
+        outflow = Outflow(Source().parts())
+        assert await outflow.next() == QUIET
+        await outflow.close()
 
     played(scenario)
 
