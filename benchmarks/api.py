@@ -112,9 +112,9 @@ async def measured(
 
 
 @contextmanager
-def served(home: Path) -> Iterator[dict[str, str]]:
-    """Run a server on a home; give what it says of itself, and after how many seconds it answered."""
-    command = [BIN / "petra", "serve", "--home", str(home), "--port", "0", "-o", "json"]
+def served(home: Path, *more: str) -> Iterator[dict[str, str]]:
+    """Run a server on a home, with more arguments; give what it says of itself, and after how many seconds it answered."""
+    command = [BIN / "petra", "serve", "--home", str(home), "--port", "0", "-o", "json", *more]
     begun = time.perf_counter()
     server = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
     try:

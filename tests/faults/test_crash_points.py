@@ -23,7 +23,7 @@ from petra.playbook import read
 from petra.store.base import Store
 from petra.store.rows import ExecutionFilter
 
-PROCESS = Forked("faults.crashing", path=str(Path(__file__).parents[1]))
+PROCESS = Forked("faults.crashing", others=("petra.tools.python",))
 RARE = ("recovery", "timer", "closing", "loaded", "shards", "looked up", "stopped")
 """Points that a process passes once or so; at the others it dies at the third time."""
 AT_ONCE = 2

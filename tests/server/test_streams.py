@@ -22,7 +22,7 @@ from petra.engine.news import Topic
 from petra.server.resources.listening import _rows
 from petra.server.shared_counts import SharedCounts
 from petra.store.memory import MemoryStore
-from petra.store.rows import ExecutionCount, ExecutionFilter
+from petra.store.rows import ExecutionCount, ExecutionFilter, Page
 
 
 def events(lines: Iterator[str]) -> Iterator[tuple[str, str, Any]]:
@@ -213,9 +213,9 @@ def test_a_playbook_applied_at_one_server_is_told_at_another(
 class _CountingStore(MemoryStore):
     asked = 0
 
-    async def count_executions(self, *given: Any) -> list[ExecutionCount]:
+    async def count_executions(self, *given: Any, **more: Any) -> Page[ExecutionCount]:
         self.asked += 1
-        return await super().count_executions(*given)
+        return await super().count_executions(*given, **more)
 
 
 def test_readers_of_one_filter_share_a_count() -> None:

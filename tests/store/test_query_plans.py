@@ -1,16 +1,21 @@
-"""Lists, counts and looks back are answered from indices: SQLite says how it would go about each query."""
+"""Lists, counts and looks back are answered from indices: the databases say how they would go about each query."""
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import apsw
+import asyncpg  # type: ignore[import-untyped]
 import pytest
 
+from petra.store import postgres_lists
 from petra.store import sqlite_lists as lists
 from petra.store import sqlite_read as reading
 from petra.store import sqlite_schema as schema
+from petra.store.postgres import PostgresStore
 from petra.store.queries import load_queries
 from petra.store.rows import ExecutionFilter
 
@@ -20,6 +25,8 @@ LISTED = {
     "a status": {"statuses": ("failed",)},
     "a playbook": {"playbook": "orders"},
     "a status of a playbook": {"statuses": ("failed",), "playbook": "orders"},
+    "two statuses": {"statuses": ("failed", "stuck")},
+    "two statuses of a playbook": {"statuses": ("failed", "stuck"), "playbook": "orders"},
     "children": {"parent": "a"},
     "a label": {"labels": (("team", "blue"),)},
     "a time": {"since": 1.0, "until": 2.0},
@@ -64,7 +71,39 @@ def test_a_page_of_executions_comes_from_an_index_in_its_order(
     assert not any("TEMP B-TREE" in plan for plan in spy.plans), spy.plans
 
 
-TALLIED = {
+def test_a_status_of_a_playbook_has_an_index_of_its_own(spy: Any) -> None:
+    wanted = ExecutionFilter(namespace=HERE, playbook="orders", statuses=("failed", "stuck"))
+    lists.executions(spy, wanted, None, 100)
+    own = (
+        "SEARCH executions USING INDEX executions_by_both (namespace=? AND playbook=? AND status=?)"
+    )
+    assert [plan for plan in spy.plans if plan.startswith("SEARCH")] == [own, own]
+
+
+REST = {
+    "a text of two characters": {"text": "ab"},
+    "a text with a label": {"text": "ab", "labels": (("team", "blue"),)},
+    "a version": {"playbook": "orders", "digest": "d"},
+    "no parent": {"parent": ""},
+    "an end": {"ended_until": 9.0},
+    "a status of children": {"parent": "a", "statuses": ("failed",)},
+    "many statuses": {"statuses": tuple(map(str, range(20)))},
+}
+
+
+@pytest.mark.parametrize("wanted", REST.values(), ids=REST)
+def test_what_no_index_has_is_looked_for_among_some(spy: Any, wanted: dict[str, Any]) -> None:
+    """The order comes from an index, within the part that counts what is looked at."""
+    given = ExecutionFilter(namespace=HERE, **wanted)
+    lists.executions(spy, given, None, 100, 1_000)
+    assert scans(spy.plans) == []
+    assert not any("TEMP B-TREE" in plan for plan in spy.plans), spy.plans
+    assert (
+        spy.plans.count("CO-ROUTINE (subquery-1)") + spy.plans.count("CO-ROUTINE (subquery-2)") >= 1
+    )
+
+
+TALLIED: dict[str, dict[str, Any]] = {
     "all": {},
     "a playbook": {"playbook": "orders"},
     "some statuses": {"statuses": ("failed", "running")},
@@ -79,8 +118,10 @@ def test_counts_of_all_or_of_a_playbook_come_from_tallies(
 ) -> None:
     lists.count_executions(spy, ExecutionFilter(namespace=HERE, **wanted), by)
     read = [plan for plan in spy.plans if plan.startswith(("SCAN", "SEARCH")) and "json_each" not in plan]  # fmt: skip
-    keyed = "SEARCH tallies USING PRIMARY KEY (namespace=? AND hour"
-    assert read[0].startswith(keyed), spy.plans
+    assert read[0].startswith("SEARCH tallies USING"), spy.plans
+    narrow = ("(namespace=? AND playbook=? AND hour", "tallies_in_all (namespace=?")
+    if by != "playbook" or "since" not in wanted:
+        assert any(one in read[0] for one in narrow), spy.plans
     assert set(read[1:]) <= {"SCAN tally_notes", "SCAN (subquery-3)"}, "the notes are few"
 
 
@@ -151,3 +192,74 @@ def test_places_in_line_are_counted_along_the_line(spy: Any) -> None:
     counted = "SEARCH q USING COVERING INDEX permits_waiting (namespace=? AND name=? AND key=? AND rank<?)"
     assert any(plan.startswith(counted[:-1]) for plan in spy.plans), spy.plans
     assert any("permits_execution (execution=?" in plan for plan in spy.plans), spy.plans
+
+
+# PostgreSQL
+
+IN_ORDER: dict[str, tuple[dict[str, Any], list[str]]] = {
+    "all": ({}, ["executions_by_start"]),
+    "a status": ({"statuses": ("failed",)}, ["executions_by_status"]),
+    "two statuses": ({"statuses": ("failed", "stuck")}, ["executions_by_status"] * 2),
+    "a playbook": ({"playbook": "orders"}, ["executions_by_playbook"]),
+    "a status of a playbook": (
+        {"playbook": "orders", "statuses": ("failed",)},
+        ["executions_by_both"],
+    ),
+    "children": ({"parent": "a"}, ["executions_by_parent"]),
+    "a time": ({"since": 1.0, "until": 2.0}, ["executions_by_start"]),
+    "a text": ({"text": "refund"}, ["executions_by_start"]),
+    "a text in a status": ({"text": "ab", "statuses": ("failed",)}, ["executions_by_status"]),
+    "a version": ({"playbook": "orders", "digest": "d"}, ["executions_by_playbook"]),
+    "an end": ({"ended_until": 9.0, "oldest_first": True}, ["executions_by_start"]),
+}
+
+
+async def _planned(dsn: str, queries: list[Any]) -> list[list[str]]:
+    """Return the plans of queries, as of a table that is too large to be looked through or sorted."""
+    store = await PostgresStore.open(dsn)
+    await store.close()
+    connection = await asyncpg.connect(dsn)
+    try:
+        await connection.execute(
+            "SET plan_cache_mode = force_custom_plan; SET enable_seqscan = off"
+        )
+        await connection.execute("SET enable_bitmapscan = off; SET enable_sort = off")
+        found = [await connection.fetch(f"EXPLAIN {sql}", *values) for sql, values in queries]
+    finally:
+        await connection.close()
+    return [[str(row[0]) for row in plan] for plan in found]
+
+
+def test_postgres_takes_a_page_and_a_count_from_an_index_in_its_order(
+    new_database: Callable[[], str],
+) -> None:
+    asked = []
+    for wanted, _ in IN_ORDER.values():
+        looked = postgres_lists.looked_at(
+            ExecutionFilter(namespace=HERE, **wanted), None, 1_000, indexed=False
+        )
+        assert looked is not None
+        asked += [looked.page(100), looked.end()]
+    plans = asyncio.run(_planned(new_database(), asked))
+    for number, (name, (_, indices)) in enumerate(IN_ORDER.items()):
+        for plan in plans[2 * number : 2 * number + 2]:
+            used = [line.split(" using ")[1].split()[0] for line in plan if " using " in line]
+            assert used == indices, (name, plan)
+            sorts = [line for line in plan if "Sort" in line and "Key" not in line]
+            assert len(sorts) <= len(indices) - 1, "only what several arms have found is sorted"
+
+
+def test_postgres_counts_from_tallies(new_database: Callable[[], str]) -> None:
+    asked = [
+        postgres_lists.tallied_counts(ExecutionFilter(namespace=HERE, **wanted), "status")
+        for wanted in (*TALLIED.values(), {"since": 3_601.0, "until": 36_001.0})
+    ]
+    *whole, parted = asyncio.run(_planned(new_database(), asked))
+    for plan in whole:
+        assert not any(" on executions" in line for line in plan), plan
+        assert any(" on tallies" in line and "Index" in line for line in plan), plan
+    parts = [at for at, line in enumerate(parted) if " on executions" in line]
+    assert len(parts) == 2
+    for at in parts:
+        assert "Index Cond: ((namespace = " in parted[at + 1], parted
+        assert "(started >= " in parted[at + 1], "of the hours of which it is a part, no others"

@@ -32,7 +32,7 @@ def rows(count: int) -> list[ExecutionRow]:
 async def found(store: SqliteStore, text: str) -> list[str]:
     page = await store.executions(ExecutionFilter(text=text))
     counted = await store.count_executions(ExecutionFilter(text=text), "status")
-    assert sum(one.count for one in counted) == len(page.rows)
+    assert sum(one.count for one in counted.rows) == len(page.rows)
     return [stored.row.id for stored in page.rows]
 
 
@@ -141,7 +141,7 @@ def test_a_database_that_has_no_extension_is_searched_as_before(
             page = await store.executions(ExecutionFilter(text=text))
             assert [stored.row.id for stored in page.rows] == expected, text
             counted = await store.count_executions(ExecutionFilter(text=text), "status")
-            assert sum(one.count for one in counted) == len(expected)
+            assert sum(one.count for one in counted.rows) == len(expected)
         await store.close()
 
     asyncio.run(main())

@@ -173,7 +173,13 @@ class _Own(_Going):
 
 
 _TESTS = str(Path(__file__).parents[1])
-_WORKERS = ("petra.worker.stem", "petra.worker.__main__", "petra.event_loop", "uvloop")
+_WORKERS = (
+    "petra.worker.stem",
+    "petra.worker.__main__",
+    "petra.event_loop",
+    "petra.tools.python",
+    "uvloop",
+)
 _STORE = ("petra.store.sqlite", *_WORKERS)
 _VERBS = (
     "accounts", "apply", "catalogue", "check", "db", "definition", "diff", "doctor", "executions", "explain", "export",
@@ -307,8 +313,9 @@ def become(connection: socket.socket) -> None:
         connection.send(str(pid).encode())
         if order.get("left"):
             os._exit(0)
-        _, status = os.waitpid(pid, 0)
-        connection.send(str(os.waitstatus_to_exitcode(status)).encode())
+        status = _end_of(pid, connection)
+        with suppress(BrokenPipeError):
+            connection.send(str(os.waitstatus_to_exitcode(status)).encode())
         os._exit(0)
     connection.close()
     if order.get("alone"):
@@ -328,6 +335,14 @@ def become(connection: socket.socket) -> None:
     signal.signal(signal.SIGINT, signal.default_int_handler)
     if set(order["arguments"][:1]) & _GO_ON:
         early_stem.begin()  # once it is busy Python would have to be started for it
+
+
+def _end_of(pid: int, connection: socket.socket) -> int:
+    """Wait for a program to end, and kill it when whoever asked for it is gone."""
+    ready, _, _ = select.select([os.pidfd_open(pid), connection], [], [])
+    if connection in ready:
+        os.kill(pid, signal.SIGKILL)
+    return os.waitpid(pid, 0)[1]
 
 
 def _place(files: list[int], places: tuple[int, ...]) -> None:

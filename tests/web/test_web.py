@@ -5,14 +5,15 @@ from __future__ import annotations
 import json
 import os
 import re
+import shlex
 import subprocess
-import sys
 from pathlib import Path
 
 import build_ui
 import click
 import pytest
 import ui_fixtures
+from support import forks
 
 from petra.cli import petra
 from petra.net.proof import prove
@@ -28,9 +29,17 @@ def node() -> Path:
     return build_ui.node()[0]
 
 
-def run(node: Path, *command: str) -> None:
-    program = str(Path(sys.executable).parent / "petra")
-    surroundings = {**build_ui.environment(), "PETRA": program, "CI": "1", "NO_COLOR": "1"}
+@pytest.fixture(scope="module")
+def petra_of_flows(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A program that is a forked ``petra``: Python and its server take longer to start than a browser."""
+    program = tmp_path_factory.mktemp("flows") / "petra"
+    program.write_text(f'#!/bin/sh\nexec {shlex.join(forks.SERVER.command())} "$@"\n')
+    program.chmod(0o755)
+    return program
+
+
+def run(node: Path, *command: str, **more: str) -> None:
+    surroundings = {**build_ui.environment(), "CI": "1", "NO_COLOR": "1", **more}
     process = subprocess.Popen(
         [str(node), *command],
         cwd=WEB,
@@ -62,11 +71,14 @@ def test_the_parts_of_the_pages_do_what_they_say(node: Path) -> None:
 @pytest.mark.parametrize(
     "flows", sorted(path.name for path in (WEB / "tests/flows").glob("*.spec.ts"))
 )
-def test_the_flows_of_people_in_a_real_browser(node: Path, flows: str) -> None:
+def test_the_flows_of_people_in_a_real_browser(
+    node: Path, petra_of_flows: Path, flows: str
+) -> None:
     if not (build_ui.BUILT / "index.html").exists():
         pytest.skip("the web UI is not built; 'make ui' builds it")
     results = f"--output=test-results/{flows}"  # files that run at once leave one another's alone
-    run(node, "node_modules/@playwright/test/cli.js", "test", results, flows)
+    petra = str(petra_of_flows)
+    run(node, "node_modules/@playwright/test/cli.js", "test", results, flows, PETRA=petra)
 
 
 FLOWS = WEB / "tests/flows"

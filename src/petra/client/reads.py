@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections import Counter
 from collections.abc import AsyncIterator, Mapping
 from typing import Any
 from urllib.parse import quote
@@ -71,8 +72,15 @@ class ClientReads(ABC):
 
     async def counts(self, by: str = "status", **wanted: Any) -> dict[str, int]:
         """Count executions by ``status``, ``playbook`` or ``hour``, with the filter of their list."""
-        found = await self._call("GET", "/executions/counts", params={"by": by, **wanted})
-        return dict(found["counts"])
+        counts: Counter[str] = Counter()
+        more: dict[str, Any] = {}
+        while True:
+            asked = {"by": by, **wanted, **more}
+            found = await self._call("GET", "/executions/counts", params=asked)
+            counts.update(found["counts"])
+            if found.get("next") is None:
+                return dict(counts)
+            more = {"cursor": found["next"]}
 
     async def search(self, word: str) -> list[dict[str, Any]]:
         """Find executions, playbooks and work items by a word."""

@@ -211,11 +211,13 @@ class Desk:
         *,
         cursor: str | None = None,
         limit: int = PAGE,
+        look_at: int | None = None,
     ) -> Page[StoredExecution]:
-        """List executions of the namespace, latest start first."""
+        """List executions of the namespace, latest start first; with ``look_at`` a page may be short."""
         who.must(May.SEE)
         within = msgspec.structs.replace(wanted, namespace=who.namespace)
-        return await self.engine.store.executions(within, cursor=cursor, limit=limit)
+        store = self.engine.store
+        return await store.executions(within, cursor=cursor, limit=limit, look_at=look_at)
 
     async def work_items(
         self,

@@ -51,7 +51,7 @@ class Batches:
             self._cache.drop(draft.entry.state.id)
         if not written and not any(draft.taken for draft in unborn):
             return None
-        changes = tuple(self._change(draft) for draft in written)
+        changes = tuple(map(self._change, written))
         refusals = [self._refusal(draft) for draft in unborn if draft.taken]
         letters = tuple(letter for draft in unborn for letter in draft.letters)
         told = [letter for draft in written for letter in draft.letters]
@@ -82,7 +82,7 @@ class Batches:
         self._cache.weigh(entry, draft.lines)
         return draft.change
 
-    def _refusal(self, draft: Draft) -> list[rows.Answer]:
+    def _refusal(self, draft: Draft) -> tuple[rows.Answer, ...]:
         """Have the parent told that a child could not be started; return the answers to who asked."""
         now = self._clock.now()
         replies = [

@@ -29,17 +29,18 @@ class Draft(msgspec.Struct):
     """What each line was made of."""
     stopped: list[str] = []
     mail: list[tuple[str, bytes]] = []
-    told: list[f.Notify] = []
+    told: tuple[f.Notify, ...] = ()
     assigned: dict[tuple[str, str], tuple[rows.Pending, Assignment]] = {}
     extended: list[tuple[rows.Pending, list[Iteration], bool]] = []
     released: dict[tuple[str, str], None] = {}
-    answers: list[rows.Answer] = []
+    """What is no longer out; what is out anew is among ``assigned`` only."""
+    answers: tuple[rows.Answer, ...] = ()
     requests: list[tuple[Submission, str]] = []
     created: bool = False
     change: rows.Change | None = None
     moved: bool = False
     letters: tuple[rows.Letter, ...] = ()
-    taken: list[str] = []
+    taken: tuple[str, ...] = ()
     made: list[Made] = []
     items: dict[str, None] = {}
     stuck: str = ""
@@ -47,9 +48,10 @@ class Draft(msgspec.Struct):
     notifications: tuple[rows.NotificationRow, ...] = ()
     permits: tuple[rows.PermitRow, ...] = ()
     returned: tuple[str, ...] = ()
-    touched: set[rows.LineName] = set()
+    touched: frozenset[rows.LineName] = frozenset()
     """The lines in which that changes something."""
     arrivals: tuple[rows.ArrivalRow, ...] = ()
+    notes: tuple[rows.AuditNote, ...] = ()
 
     def answers_to(self, command: str) -> bool:
         """Whether a command is answered here already."""
@@ -79,6 +81,15 @@ class Draft(msgspec.Struct):
             )
             for record in written
         ]
+
+    def keep(self, request: Submission, refused: str, at: float) -> None:
+        """Add what is stored of a request that was decided: its answer, its entry in the audit, that its letter is taken."""
+        if request.letter:
+            self.taken += (request.letter,)
+        if request.command:
+            self.answers += (request.stored_answer(refused, self.entry.state.seq, at),)
+        if request.note is not None and not refused:
+            self.notes += (request.note,)
 
     def records(self) -> list[Record]:
         """Return its lines as records, for whoever listens."""
@@ -115,7 +126,7 @@ def change_of(draft: Draft, due: float | None) -> rows.Change:
         row=row,
         wake=UNSET if due == known else due,
         assigned=_assigned(draft) if draft.assigned else (),
-        released=_released(draft) if draft.released else (),
+        released=tuple(draft.released),
         snapshot=entry.snapshot_at(draft.version),
         objects=objects_of(draft.lines),
         **_further(draft),
@@ -128,17 +139,17 @@ def _further(draft: Draft) -> _Further:
     if draft.items:
         further["items"] = _items(draft)
     if draft.answers:
-        further["answers"] = tuple(draft.answers)
+        further["answers"] = draft.answers
     if draft.letters or draft.taken:
-        further["letters"], further["taken"] = draft.letters, tuple(draft.taken)
+        further["letters"], further["taken"] = draft.letters, draft.taken
     if draft.notifications:
         further["notifications"] = draft.notifications
     if draft.permits or draft.returned:
         further["permits"], further["returned"] = draft.permits, draft.returned
     if draft.arrivals:
         further["arrivals"] = draft.arrivals
-    if draft.lines and (notes := [r.note for r, no in draft.requests if r.note and not no]):
-        further["notes"] = tuple(notes)
+    if draft.notes and draft.lines:
+        further["notes"] = draft.notes
     return further
 
 
@@ -149,11 +160,3 @@ def _items(draft: Draft) -> tuple[rows.WorkItemRow, ...]:
 
 def _assigned(draft: Draft) -> tuple[rows.Pending, ...]:
     return tuple([pending for pending, _ in draft.assigned.values()])
-
-
-def _released(draft: Draft) -> tuple[tuple[str, str], ...]:
-    """Return what is no longer out; what is out anew is replaced."""
-    assigned = draft.assigned
-    if not assigned:
-        return tuple(draft.released)
-    return tuple([key for key in draft.released if key not in assigned])

@@ -212,10 +212,8 @@ class Decider:
         if not refused and request.answer is not None:
             refused = _refused_act(decision.events)
         draft.requests.append((request, refused))
-        if request.letter:
-            draft.taken.append(request.letter)
-        if request.command:
-            draft.answers.append(request.stored_answer(refused, entry.state.seq, at))
+        if request.letter or request.command or request.note is not None:
+            draft.keep(request, refused, at)
 
     async def _entry(self, request: Submission) -> Entry | None:
         if request.program is None:

@@ -84,6 +84,7 @@ class Dispatcher:
         leaving: list[Assignment] = []
         size = 0
         kept: list[Queued] = []
+        until = self._custody.until()
         if waiting[0].given is None:
             most = min(worker.credit, ASSIGN_MAX)
             await late_assignments.read_ahead(self._cache, waiting, most)
@@ -95,7 +96,7 @@ class Dispatcher:
             if worker.credit <= 0:  # somebody else filled it meanwhile
                 waiting.appendleft(offer)
                 break
-            leased = self._leased(worker, offer)
+            leased = self._leased(worker, offer, until)
             if leased is None:
                 continue
             fitting = self._fits(worker, leased)
@@ -113,7 +114,7 @@ class Dispatcher:
             self._send(worker, leaving, acks)
         return not kept
 
-    def _leased(self, worker: WorkerSeen, offer: Queued) -> Assignment | None:
+    def _leased(self, worker: WorkerSeen, offer: Queued, until: float) -> Assignment | None:
         """Give an assignment its lease, unless nobody wants it any more."""
         row, given = offer.row, offer.given
         execution = row.execution
@@ -134,7 +135,7 @@ class Dispatcher:
             )
         if execution not in worker.served:
             remember(worker.served, execution)
-        lease = self._leases.give(row, worker, given, self._custody.until())
+        lease = self._leases.give(row, worker, given, until)
         return msgspec.structs.replace(given, lease=lease, lease_s=self._custody.lease_s)
 
     def _fits(self, worker: WorkerSeen, assignment: Assignment) -> tuple[Assignment, int] | None:

@@ -49,7 +49,7 @@ def note(draft: Draft, entry: Entry, effect: f.AnyEffect) -> None:
             for told in filter(None, (entry.state.parent, entry.state.tells)):
                 draft.mail.append((told, encode(_ended(entry.state))))
         case f.Notify():
-            draft.told.append(effect)
+            draft.told += (effect,)
         case _:
             assert_never(effect)
 

@@ -56,7 +56,10 @@ class Leases:
         self._known[lease.id] = lease
         lease.worker.leases.add(lease.id)
         run = lease.row.execution, lease.row.pending.run
-        self._by_run.setdefault(run, set()).add(lease.id)
+        if (others := self._by_run.get(run)) is None:
+            self._by_run[run] = {lease.id}
+        else:
+            others.add(lease.id)
 
     def end(self, lease_id: str) -> Lease | None:
         """End a lease, and return it; None if it had ended."""
@@ -66,9 +69,10 @@ class Leases:
             self.mint.end(lease_id, lease.row)
             run = lease.row.execution, lease.row.pending.run
             others = self._by_run[run]
-            others.discard(lease_id)
-            if not others:
+            if len(others) == 1:
                 del self._by_run[run]
+            else:
+                others.discard(lease_id)
         return lease
 
     # Asking

@@ -36,6 +36,7 @@ class Offers:
         self._leases = leases
         self._backlog = backlog
         self.waiting: dict[Queue, deque[Queued]] = {}
+        self._queues: dict[tuple[str, str], Queue] = {}
         self.more: set[Queue] = set()
         """Where there are rows that had no room."""
         self.alone: set[str] = set()
@@ -61,12 +62,14 @@ class Offers:
         return self._queue_of(offers[0].row) if offers else None
 
     def _queue_of(self, row: PendingRow) -> Queue:
-        return Queue(self._pool_of(row), row.namespace)
+        pool = self._pool_of(row) if self._suspects else row.pending.pool
+        key = (pool, row.namespace)
+        return self._queues.get(key) or self._queues.setdefault(key, Queue(*key))
 
     def _pool_of(self, row: PendingRow) -> str:
         """Return the pool that serves a run: one that may have killed a worker is for those who do nothing else."""
         pool = row.pending.pool
-        if self._suspects and pool in self.alone:
+        if pool in self.alone:
             return pool + ALONE if (row.execution, row.pending.run) in self._suspects else pool
         return pool
 
@@ -81,7 +84,9 @@ class Offers:
     ) -> None:
         """Put an assignment up for the workers of its pool, at its rank; without ``assignment`` it is made when it goes out."""
         queue = self._queue_of(row)
-        waiting = self.waiting.setdefault(queue, deque())
+        waiting = self.waiting.get(queue)
+        if waiting is None:
+            waiting = self.waiting[queue] = deque()
         last = waiting[-1].rank if waiting else -math.inf
         offer = Queued(row, assignment, program, last if rank is None else rank)
         if len(waiting) >= OFFERS_MAX:
@@ -93,7 +98,11 @@ class Offers:
             waiting.append(offer)  # which most do
         else:
             waiting.insert(bisect_right(waiting, offer.rank, key=_rank), offer)
-        self._by_run.setdefault((row.execution, row.pending.run), []).append(offer)
+        key = (row.execution, row.pending.run)
+        if (beside := self._by_run.get(key)) is None:
+            self._by_run[key] = [offer]
+        else:
+            beside.append(offer)
 
     def by_rank(self) -> list[tuple[Queue, deque[Queued]]]:
         """Return the queues, that whose first has waited longest before the others; rows without room come before all."""

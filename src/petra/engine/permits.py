@@ -23,10 +23,10 @@ def note_permits(draft: Draft) -> None:
         new = after.keys() - before.keys()
         permits = state.permits.by_id.values()
         draft.permits = tuple(_row(state, one) for one in permits if one.id in new)
-    draft.touched = {
+    draft.touched = frozenset(
         line for known in (before, after) for name, line in known.items()
         if name in before.keys() ^ after.keys()
-    }  # fmt: skip
+    )  # fmt: skip
 
 
 def _row(state: State, permit: Permit) -> PermitRow:

@@ -125,13 +125,14 @@ class Releaser:
     def _carry_out(self, draft: Draft) -> None:
         """Stop what is no longer wanted, offer what is; effects that concern others travel as letters."""
         state, by_letter = draft.entry.state, False
-        self._wake(draft)
+        if draft.notifications or draft.touched or draft.arrivals:
+            self._wake(draft)
         for request, _ in draft.requests:
             if request.part is not None:
                 self._reports.settled(*request.part)
             by_letter = by_letter or bool(request.letter)
         if by_letter:
-            for run, chunk in draft.released.keys() - draft.assigned.keys():
+            for run, chunk in draft.released:
                 self._custody.reported_elsewhere(state.id, run, chunk)
         for run in draft.stopped:
             self._custody.stop(state.id, run, "withdrawn")

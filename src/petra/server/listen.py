@@ -82,8 +82,7 @@ async def serving(
         service.operations.look_after()
         yield Address(reach.url(port, certified()))
     finally:
-        service.closing.set()
-        await service.operations.close()
+        await service.close()
         await agents.close()
         server.should_exit = True
         with contextlib.suppress(asyncio.CancelledError):

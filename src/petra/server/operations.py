@@ -79,7 +79,7 @@ class Operations:
         who.must(May.SEE)
         within = msgspec.structs.replace(wanted, namespace=who.namespace)
         counts = await self._desk.engine.store.count_executions(within, "status")
-        return sum(one.count for one in counts)
+        return sum(one.count for one in counts.rows)
 
     async def begin(self, who: Principal, wanted: WantedOperation) -> Operation:
         """Write an operation down and set about it; of a filter, those that have started by now.

@@ -11,6 +11,7 @@ from typing import Any, Final
 import msgspec
 
 from petra.clock import Clock
+from petra.server.parameters import LOOKED_AT_MAX
 from petra.store.base import Store
 from petra.store.rows import ExecutionFilter
 
@@ -42,10 +43,11 @@ class SharedCounts:
 
     async def _count(self, wanted: ExecutionFilter) -> dict[str, Any]:
         begun = self._clock.monotonic()
-        rows = await self._store.count_executions(wanted, "status")
+        found = await self._store.count_executions(wanted, "status", look_at=LOOKED_AT_MAX)
         self.pause_s = max(PAUSE_S, SHARE * (self._clock.monotonic() - begun))
-        counts = {row.key: row.count for row in rows}
-        return {"by": "status", "total": sum(counts.values()), "counts": counts}
+        counts = {row.key: row.count for row in found.rows}
+        more = {"next": found.cursor} if found.cursor is not None else {}
+        return {"by": "status", "total": sum(counts.values()), "counts": counts, **more}
 
 
 def _failed(future: asyncio.Future[dict[str, Any]]) -> bool:

@@ -148,9 +148,9 @@ class Store(Protocol):
         """Return an execution, or None."""
 
     async def executions(
-        self, wanted: ExecutionFilter, *, cursor: str | None = None, limit: int = PAGE
-    ) -> Page[StoredExecution]:
-        """List executions, latest start first."""
+        self, wanted: ExecutionFilter, *, cursor: str | None = None, limit: int = PAGE, look_at: int | None = None
+    ) -> Page[StoredExecution]:  # fmt: skip
+        """List executions, latest start first; with ``look_at`` those of the next so many that an index leads to, if few fit."""
 
     async def live(
         self, *, shards: Collection[int] | None = None, after: str = "", limit: int = PAGE
@@ -158,11 +158,11 @@ class Store(Protocol):
         """List executions that have not ended, by id, beginning behind ``after``."""
 
     async def count_executions(
-        self, wanted: ExecutionFilter, by: CountedBy
-    ) -> list[ExecutionCount]:
+        self, wanted: ExecutionFilter, by: CountedBy, *, cursor: str | None = None, look_at: int | None = None
+    ) -> Page[ExecutionCount]:  # fmt: skip
         """Count executions by status, by playbook, or by the hour they started in and status, in order of the key.
 
-        The key of an hour is its first second since 1970.
+        The key of an hour is its first second since 1970. With ``look_at`` it may be of some: the cursor goes on with the others.
         """
 
     async def snapshot(self, execution: str, *, upto: int | None = None) -> Snapshot | None:

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 
 from petra.store.rows import ExecutionRow, Pending, PendingRow, StoredExecution
+
+STATUSES_MAX: Final = 12
+"""Of so many statuses each is looked for by itself; with more, all executions are looked through for them."""
 
 
 def execution_of(row: Sequence[Any]) -> StoredExecution:

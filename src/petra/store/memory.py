@@ -216,17 +216,26 @@ class MemoryStore:
         stream = self._streams.get(execution)
         return None if stream is None else stream.stored()
 
-    async def executions(
-        self, wanted: ExecutionFilter, *, cursor: str | None = None, limit: int = PAGE
-    ) -> Page[StoredExecution]:
-        """List executions, latest start first."""
+    def _found(self, wanted: ExecutionFilter, cursor: str | None) -> list[StoredExecution]:
+        """Return the executions that fit, behind a cursor, in the order of lists."""
         behind = read_cursor(cursor, tuple[float, str]) if cursor is not None else None
         rows = [s.stored() for s in self._streams.values() if fits(s.row, wanted)]
         rows.sort(key=_place, reverse=not wanted.oldest_first)
         if behind is not None and wanted.oldest_first:
-            rows = [row for row in rows if _place(row) > behind]
-        elif behind is not None:
-            rows = [row for row in rows if _place(row) < behind]
+            return [row for row in rows if _place(row) > behind]
+        return [row for row in rows if behind is None or _place(row) < behind]
+
+    async def executions(
+        self,
+        wanted: ExecutionFilter,
+        *,
+        cursor: str | None = None,
+        limit: int = PAGE,
+        look_at: int | None = None,
+    ) -> Page[StoredExecution]:
+        """List executions, latest start first; all of them are looked at."""
+        del look_at
+        rows = self._found(wanted, cursor)
         more = len(rows) > limit
         rows = rows[:limit]
         return Page(rows=tuple(rows), cursor=write_cursor(*_place(rows[-1])) if more else None)
@@ -241,15 +250,21 @@ class MemoryStore:
         return sorted(found, key=lambda stored: stored.row.id)[:limit]
 
     async def count_executions(
-        self, wanted: ExecutionFilter, by: CountedBy
-    ) -> list[ExecutionCount]:
-        """Count executions by something."""
-        rows = [s.row for s in self._streams.values() if fits(s.row, wanted)]
-        found = Counter(_counted_as(row, by) for row in rows)
-        return [
+        self,
+        wanted: ExecutionFilter,
+        by: CountedBy,
+        *,
+        cursor: str | None = None,
+        look_at: int | None = None,
+    ) -> Page[ExecutionCount]:
+        """Count executions by something; all of them are looked at."""
+        del look_at
+        found = Counter(_counted_as(one.row, by) for one in self._found(wanted, cursor))
+        counts = [
             ExecutionCount(key=str(key), count=count, status=status)
             for (key, status), count in sorted(found.items())
         ]
+        return Page(rows=tuple(counts))
 
     async def snapshot(self, execution: str, *, upto: int | None = None) -> Snapshot | None:
         """Return the latest snapshot, or None."""

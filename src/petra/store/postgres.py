@@ -99,6 +99,7 @@ class PostgresStore:
 
     def __init__(self, pool: asyncpg.Pool, dsn: str) -> None:
         self._pool = pool
+        self._indexed = False
         self.bus = PostgresBus(dsn)
         self.accounts = PostgresAccounts(self._fetch, self._write)
         self.notifications = PostgresNotifications(self._fetch, self._write)
@@ -128,6 +129,7 @@ class PostgresStore:
         store = cls(pool, dsn)
         try:
             await store._migrate()
+            store._indexed = bool((await store._fetch("has_search_index"))[0][0])
         except BaseException:
             await store.close()
             raise
@@ -207,13 +209,18 @@ class PostgresStore:
         return await self._ask(_SQL[name], args)
 
     async def _ask(self, sql: str, args: Sequence[object]) -> list[asyncpg.Record]:
-        try:
-            rows: list[asyncpg.Record] = await self._pool.fetch(sql, *args)
-        except _UNFIT as error:
-            raise UsageError(f"PostgreSQL cannot look for this: {error}") from error
-        except _LOST as error:
-            raise UnavailableError(f"the database was lost ({error})") from error
-        return rows
+        return await _looked_for(self._pool.fetch(sql, *args))
+
+    async def _ask_planned(self, sql: str, args: Sequence[object]) -> list[asyncpg.Record]:
+        """Ask what is planned for its values, however often it is asked."""
+
+        async def ask() -> list[asyncpg.Record]:
+            async with self._pool.acquire() as connection, connection.transaction():
+                await connection.execute(_SQL["planned_for_values"])
+                rows: list[asyncpg.Record] = await connection.fetch(sql, *args)
+            return rows
+
+        return await _looked_for(ask())
 
     async def _fetch_in(
         self, name: str, shards: Collection[int] | None, *args: object
@@ -348,19 +355,24 @@ class PostgresStore:
         return None if row is None else execution_of(row)
 
     async def executions(
-        self, wanted: ExecutionFilter, *, cursor: str | None = None, limit: int = PAGE
-    ) -> Page[StoredExecution]:
+        self, wanted: ExecutionFilter, *, cursor: str | None = None, limit: int = PAGE, look_at: int | None = None
+    ) -> Page[StoredExecution]:  # fmt: skip
         """List executions, latest start first."""
-        query = lists.executions(wanted, cursor, limit + 1)
-        if query is None:
+        most = None if look_at is None else max(look_at, limit + 1)
+        looked = lists.looked_at(wanted, cursor, most, indexed=self._indexed)
+        if looked is None:
             return Page(rows=())
-        found = await self._ask(*query)
-        rows = [execution_of(row) for row in found]
-        last = rows[limit - 1].row if len(rows) > limit else None
-        return Page(
-            rows=tuple(rows[:limit]),
-            cursor=None if last is None else write_cursor(last.started, last.id),
-        )
+        rows = [execution_of(row) for row in await self._ask_planned(*looked.page(limit + 1))]
+        if len(rows) > limit:
+            last = rows[limit - 1].row
+            return Page(rows=tuple(rows[:limit]), cursor=write_cursor(last.started, last.id))
+        return Page(rows=tuple(rows), cursor=await self._ended_at(looked))
+
+    async def _ended_at(self, looked: lists.LookedAt) -> str | None:
+        """Return a cursor at the last that was looked at; None where no more is there."""
+        query = looked.end()
+        found = [] if query is None else await self._ask_planned(*query)
+        return write_cursor(*found[0]) if found else None
 
     async def live(
         self, *, shards: Collection[int] | None = None, after: str = "", limit: int = PAGE
@@ -371,13 +383,19 @@ class PostgresStore:
         ]
 
     async def count_executions(
-        self, wanted: ExecutionFilter, by: CountedBy
-    ) -> list[ExecutionCount]:
+        self, wanted: ExecutionFilter, by: CountedBy, *, cursor: str | None = None, look_at: int | None = None
+    ) -> Page[ExecutionCount]:  # fmt: skip
         """Count executions by something."""
-        query = lists.count_executions(wanted, by)
-        rows = [] if query is None else await self._ask(*query)
-        await self._tallies.tend()
-        return [ExecutionCount(key=str(row[0]), count=row[2], status=row[1]) for row in rows]
+        query = lists.tallied_counts(wanted, by) if cursor is None else None
+        if query is not None:
+            counted = _counts(await self._ask(*query))
+            await self._tallies.tend()
+            return Page(rows=counted)
+        looked = lists.looked_at(wanted, cursor, look_at, indexed=self._indexed)
+        if looked is None:
+            return Page(rows=())
+        counted = _counts(await self._ask_planned(*looked.counts(by)))
+        return Page(rows=counted, cursor=await self._ended_at(looked))
 
     async def snapshot(self, execution: str, *, upto: int | None = None) -> Snapshot | None:
         """Return the latest snapshot, or None."""
@@ -561,3 +579,17 @@ def _playbook(row: Sequence[Any]) -> PlaybookRow:
 
 def _shards(shards: Collection[int] | None) -> list[int] | None:
     return None if shards is None else sorted(shards)
+
+
+def _counts(rows: Sequence[Sequence[Any]]) -> tuple[ExecutionCount, ...]:
+    return tuple(ExecutionCount(key=str(row[0]), count=row[2], status=row[1]) for row in rows)
+
+
+async def _looked_for(asked: Awaitable[list[asyncpg.Record]]) -> list[asyncpg.Record]:
+    """Return what was asked for; say what is known where the database does not answer."""
+    try:
+        return await asked
+    except _UNFIT as error:
+        raise UsageError(f"PostgreSQL cannot look for this: {error}") from error
+    except _LOST as error:
+        raise UnavailableError(f"the database was lost ({error})") from error

@@ -466,10 +466,10 @@ class SqliteStore:
         return await self._read(lambda c: reading.execution(c, execution))
 
     async def executions(
-        self, wanted: ExecutionFilter, *, cursor: str | None = None, limit: int = PAGE
-    ) -> Page[StoredExecution]:
+        self, wanted: ExecutionFilter, *, cursor: str | None = None, limit: int = PAGE, look_at: int | None = None
+    ) -> Page[StoredExecution]:  # fmt: skip
         """List executions, latest start first."""
-        found = await self._read(lambda c: lists.executions(c, wanted, cursor, limit))
+        found = await self._read(lambda c: lists.executions(c, wanted, cursor, limit, look_at))
         if wanted.text and not self._readonly:
             await self._search.tend()
         return found
@@ -481,10 +481,10 @@ class SqliteStore:
         return await self._read(lambda c: reading.live(c, shards, after, limit))
 
     async def count_executions(
-        self, wanted: ExecutionFilter, by: CountedBy
-    ) -> list[ExecutionCount]:
+        self, wanted: ExecutionFilter, by: CountedBy, *, cursor: str | None = None, look_at: int | None = None
+    ) -> Page[ExecutionCount]:  # fmt: skip
         """Count executions by something."""
-        found = await self._read(lambda c: lists.count_executions(c, wanted, by))
+        found = await self._read(lambda c: lists.count_executions(c, wanted, by, cursor, look_at))
         if not self._readonly:
             await self._tallies.tend()
         return found

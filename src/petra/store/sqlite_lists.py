@@ -1,8 +1,9 @@
-"""Lists and counts of executions in SQLite, each led by what narrows it most: a label, a text in the index, or the order.
+"""Lists and counts of executions in SQLite: what an index leads to is looked at in the order of lists, and judged by the rest.
 
-Rule 1: a text of three characters or more is looked up, where few executions have it. Where many have it, the first ones in the
-order of the list are found sooner by looking through them.
-Rule 2: executions that are not in the index yet are looked through.
+Rule 1: a label leads, else a text in the index, else a parent, else playbook and statuses, else the time of the start.
+Rule 2: a text is looked up where few executions have it. Where many have it, the first ones in the order of the list are found
+sooner by looking through them.
+Rule 3: executions that are not in the index of texts yet are looked through.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import apsw
 import msgspec
 
 from petra.store.base import CountedBy
-from petra.store.columns import execution_of
+from petra.store.columns import STATUSES_MAX, execution_of
 from petra.store.judge import read_cursor, write_cursor
 from petra.store.queries import load_queries
 from petra.store.rows import ExecutionCount, ExecutionFilter, Page, StoredExecution
@@ -32,52 +33,68 @@ FEW: Final = 3_000
 """So many candidates are looked at one by one; of more, the list is looked through in its order."""
 
 _SQL = load_queries("sqlite")
-Query = tuple[str, dict[str, Any]]
+_IN_TIME: Final = frozenset({"since", "until", "behind", "before"})
+Conditions = dict[str, str]
+
+
+class _LookedAt(msgspec.Struct, frozen=True):
+    """What is looked at, as a query in the order of the list, and what of it is not wanted."""
+
+    sql: str
+    rest: str
+    values: dict[str, Any]
 
 
 def executions(
-    connection: apsw.Connection, wanted: ExecutionFilter, cursor: str | None, limit: int
+    connection: apsw.Connection,
+    wanted: ExecutionFilter,
+    cursor: str | None,
+    limit: int,
+    look_at: int | None = None,
 ) -> Page[StoredExecution]:
-    """List executions, latest start first; the first of several labels leads to what is looked at."""
-    where, values = _narrowed(wanted)
-    values["limit"] = limit + 1
-    if cursor is not None:
-        started, name = read_cursor(cursor, tuple[float, str])
-        where.append(_SQL["executions_before" if wanted.oldest_first else "executions_behind"])
-        values |= {"started": started, "id": name}
-    order = "ASC" if wanted.oldest_first else "DESC"
-    sql = _led(connection, "executions", wanted, where, values, order=order)
-    rows = [execution_of(row) for row in connection.execute(sql, values)]
-    more = len(rows) > limit
-    last = rows[limit - 1].row if more else None
-    return Page(
-        rows=tuple(rows[:limit]),
-        cursor=None if last is None else write_cursor(last.started, last.id),
-    )
+    """List executions, latest start first; with ``look_at`` of so many at most."""
+    most = None if look_at is None else max(look_at, limit + 1)
+    looked = _looked_at(connection, wanted, cursor, most)
+    sql = _SQL["executions"].format(looked_at=looked.sql, rest=looked.rest)
+    found = connection.execute(sql, looked.values | {"limit": limit + 1})
+    rows = [execution_of(row) for row in found]
+    if len(rows) > limit:
+        last = rows[limit - 1].row
+        return Page(rows=tuple(rows[:limit]), cursor=write_cursor(last.started, last.id))
+    return Page(rows=tuple(rows), cursor=_ended_at(connection, looked))
 
 
 def count_executions(
-    connection: apsw.Connection, wanted: ExecutionFilter, by: CountedBy
-) -> list[ExecutionCount]:
-    """Count executions by something: from tallies where these have it, else by looking through what narrows it most."""
-    source = tallied(wanted, by)
-    sql, values = (
-        _looked_through(connection, wanted, by) if source is None else _from_tallies(wanted, by, source)
-    )  # fmt: skip
-    rows = connection.execute(sql, values)
-    return [ExecutionCount(key=str(key), count=count, status=status) for key, status, count in rows]
-
-
-def _looked_through(connection: apsw.Connection, wanted: ExecutionFilter, by: CountedBy) -> Query:
-    where, values = _narrowed(wanted)
+    connection: apsw.Connection,
+    wanted: ExecutionFilter,
+    by: CountedBy,
+    cursor: str | None = None,
+    look_at: int | None = None,
+) -> Page[ExecutionCount]:
+    """Count executions by something: from tallies where these have it, else what is looked at."""
+    source = tallied(wanted, by) if cursor is None else None
+    if source is not None:
+        sql, values = _from_tallies(wanted, by, source)
+        return Page(rows=_counts(connection, sql, values))
+    looked = _looked_at(connection, wanted, cursor, look_at)
     key, status = COUNTED_BY[by]
-    key = f"+{key}"  # no index by it, which has all executions: what narrows it leads
     shape = {"key": key, "status": status, "groups": _groups(status)}
-    return _led(connection, "count_executions", wanted, where, values, **shape), values
+    sql = _SQL["count_executions"].format(looked_at=looked.sql, rest=looked.rest, **shape)
+    rows = _counts(connection, sql, looked.values)
+    return Page(rows=rows, cursor=_ended_at(connection, looked))
 
 
-def _from_tallies(wanted: ExecutionFilter, by: CountedBy, source: Tallied) -> Query:
-    where, values = _narrowed(msgspec.structs.replace(wanted, since=None, until=None))
+def _counts(
+    connection: apsw.Connection, sql: str, values: dict[str, Any]
+) -> tuple[ExecutionCount, ...]:
+    rows = connection.execute(sql, values)
+    return tuple(ExecutionCount(key=str(key), count=count, status=status) for key, status, count in rows)  # fmt: skip
+
+
+def _from_tallies(
+    wanted: ExecutionFilter, by: CountedBy, source: Tallied
+) -> tuple[str, dict[str, Any]]:
+    conditions, values = _narrowed(msgspec.structs.replace(wanted, since=None, until=None), None)
     key, status = COUNTED_BY[by] if by != "hour" else ("hour", "status")
     values |= {"first": source.since, "last": source.until}
     for number, (since, until) in enumerate(source.parts):
@@ -87,8 +104,9 @@ def _from_tallies(wanted: ExecutionFilter, by: CountedBy, source: Tallied) -> Qu
         status=status,
         groups=_groups(status),
         hours=_SQL["tallied_in_all" if source.in_all else "tallied_hours"],
+        each=_SQL["tallied_together" if source.together else "tallied_each"],
         parts=" ".join(_SQL["tallied_part"].format(n=n) for n in range(len(source.parts))),
-        where=" AND ".join(where) or "true",
+        where=_all(conditions),
     )
     return sql, values
 
@@ -98,24 +116,52 @@ def _groups(status: str) -> str:
     return "1" if status == _NONE else "1, 2"
 
 
-def _led(
-    connection: apsw.Connection,
-    query: str,
-    wanted: ExecutionFilter,
-    where: list[str],
-    values: dict[str, Any],
-    **shape: str,
-) -> str:
-    """Return a query that begins with what narrows it most; it may add to the values."""
-    shape |= {"where": " AND ".join(where) or "true"}
-    if wanted.labels:
-        space = _SQL["executions_space"] if wanted.namespace is not None else "true"
-        return _SQL[f"{query}_labelled"].format(space=space, **shape)
+def _looked_at(
+    connection: apsw.Connection, wanted: ExecutionFilter, cursor: str | None, look_at: int | None
+) -> _LookedAt:
+    """Return what a filter looks at, led by what narrows it most."""
+    conditions, values = _narrowed(wanted, cursor)
+    values["look_at"] = -1 if look_at is None else look_at
+    order = "ASC" if wanted.oldest_first else "DESC"
     phrase = _phrase(wanted.text.casefold())
-    if phrase is not None and _few(connection, phrase):
-        values["phrase"] = phrase
-        return _SQL[f"{query}_found"].format(candidates=_SQL["candidates"], **shape)
-    return _SQL[query].format(**shape)
+    lead: Conditions
+    if wanted.labels:
+        lead = {name: _SQL[f"labelled_{name}"] for name in conditions if name in _IN_TIME}
+        space = conditions.pop("namespace", None)
+        sql = _SQL["looked_at_labelled"].format(
+            space="true" if space is None else _SQL["executions_space"], lead=_all(lead), order=order
+        )  # fmt: skip
+    elif phrase is not None and _few(connection, phrase):
+        lead, values["phrase"] = conditions, phrase
+        sql = _SQL["looked_at_found"].format(candidates=_SQL["candidates"], lead=_all(lead), order=order)  # fmt: skip
+    else:
+        sql, lead = _in_order(wanted, conditions, values, order)
+    rest = {name: one for name, one in conditions.items() if name not in lead}
+    return _LookedAt(sql=sql, rest=_all(rest), values=values)
+
+
+def _in_order(
+    wanted: ExecutionFilter, conditions: Conditions, values: dict[str, Any], order: str
+) -> tuple[str, Conditions]:
+    """Return the query of what an index has in the order of lists, and what leads it; each of several statuses has an arm."""
+    own = {"child", "parent"} if wanted.parent else {"playbook"}
+    names = {"namespace", *_IN_TIME, *own}
+    arms = [{name: one for name, one in conditions.items() if name in names}]
+    statuses = tuple(dict.fromkeys(wanted.statuses))
+    if not wanted.parent and 0 < len(statuses) <= STATUSES_MAX:
+        values |= {f"status{n}": status for n, status in enumerate(statuses)}
+        each = [_SQL["executions_status"].format(n=n) for n in range(len(statuses))]
+        arms = [arms[0] | {"statuses": one} for one in each]
+    all_arms = " UNION ALL ".join(_SQL["arm"].format(lead=_all(arm)) for arm in arms)
+    return _SQL["looked_at"].format(arms=all_arms, order=order), arms[0]
+
+
+def _ended_at(connection: apsw.Connection, looked: _LookedAt) -> str | None:
+    """Return a cursor at the last that was looked at; None where no more is there."""
+    if looked.values["look_at"] < 0:
+        return None
+    last = connection.execute(_SQL["executions_looked_at"].format(looked_at=looked.sql), looked.values).get  # fmt: skip
+    return None if last is None else write_cursor(*last)
 
 
 def _phrase(text: str) -> str | None:
@@ -130,13 +176,11 @@ def _few(connection: apsw.Connection, phrase: str) -> bool:
     return (connection.execute(_SQL["candidates_counted"], values).get or 0) <= FEW
 
 
-def _narrowed(wanted: ExecutionFilter) -> tuple[list[str], dict[str, Any]]:
-    """Return the conditions of a filter, and the values that they name."""
-    one_status = len(wanted.statuses) == 1
+def _narrowed(wanted: ExecutionFilter, cursor: str | None) -> tuple[Conditions, dict[str, Any]]:
+    """Return the conditions of a filter by their names, and the values that they name."""
     asked: dict[str, Any] = {
         "namespace": wanted.namespace,
-        "status": wanted.statuses[0] if one_status else None,
-        "statuses": _json(wanted.statuses) if wanted.statuses and not one_status else None,
+        "statuses": _json(wanted.statuses) if wanted.statuses else None,
         "playbook": wanted.playbook,
         "digest": wanted.digest,
         "child": wanted.parent or None,
@@ -146,13 +190,22 @@ def _narrowed(wanted: ExecutionFilter) -> tuple[list[str], dict[str, Any]]:
         "until": wanted.until,
         "ended_until": wanted.ended_until,
     }
-    where = [_SQL[f"executions_{name}"] for name, value in asked.items() if value is not None]
     values = {name: value for name, value in asked.items() if value is not None}
+    conditions = {name: _SQL[f"executions_{name}"] for name in values}
+    if cursor is not None:
+        side = "before" if wanted.oldest_first else "behind"
+        conditions[side] = _SQL[f"executions_{side}"]
+        values["started"], values["id"] = read_cursor(cursor, tuple[float, str])
     for number, (key, value) in enumerate(wanted.labels):
         end = str(number) if number else ""
-        where += [_SQL["executions_label"].format(n=end)] if number else []
         values |= {f"key{end}": key, f"value{end}": value}
-    return where, values
+        if number:
+            conditions[f"label{end}"] = _SQL["executions_label"].format(n=end)
+    return conditions, values
+
+
+def _all(conditions: Conditions) -> str:
+    return " AND ".join(conditions.values()) or "true"
 
 
 def _json(value: object) -> str:

@@ -16,13 +16,15 @@ HOUR_S: Final = 3_600
 FOREVER: Final = 1e18
 BEHIND: Final = 500
 """With so many notes they are added up."""
-PIECE: Final = 2_000
+PIECE: Final = 5_000
 """So many notes are added up in one transaction."""
 
 
 class Tallied(Row, frozen=True):
     """From where a count comes: from tallies of all hours, or of hours ``since ≤ hour < until`` and of ``parts`` of others."""
 
+    together: bool
+    """Whether it is of all playbooks together."""
     in_all: bool = False
     since: float = 0.0
     until: float = FOREVER
@@ -31,13 +33,14 @@ class Tallied(Row, frozen=True):
 
 def tallied(wanted: ExecutionFilter, by: CountedBy) -> Tallied | None:
     """Return from where a count comes; None where executions are to be counted one by one."""
-    if wanted.text or wanted.labels:
+    if wanted.text or wanted.labels or wanted.playbook == "":
         return None
     if (wanted.parent, wanted.digest, wanted.ended_until) != (None, None, None):
         return None
+    together = wanted.playbook is None and by != "playbook"
     since, until = wanted.since, wanted.until
     if since is None and until is None and by != "hour":
-        return Tallied(in_all=True)
+        return Tallied(together=together, in_all=True)
     first = 0.0 if since is None else math.ceil(max(since, 0.0) / HOUR_S) * HOUR_S
     last = FOREVER if until is None else max(until, 0.0) // HOUR_S * HOUR_S
     if first >= last:
@@ -47,4 +50,4 @@ def tallied(wanted: ExecutionFilter, by: CountedBy) -> Tallied | None:
         parts.append((since, first))
     if until is not None and last < until:
         parts.append((last, until))
-    return Tallied(since=first, until=last, parts=tuple(parts))
+    return Tallied(together=together, since=first, until=last, parts=tuple(parts))

@@ -73,7 +73,7 @@ async def executions_are_counted(store: Store) -> None:
 
     async def counts(by: Any, **wanted: Any) -> list[tuple[str, str, int]]:
         found = await store.count_executions(ExecutionFilter(**wanted), by)
-        return [(one.key, one.status, one.count) for one in found]
+        return [(one.key, one.status, one.count) for one in found.rows]
 
     assert await counts("status") == [("failed", "", 2), ("running", "", 1)]
     assert await counts("playbook") == [("Refunds", "", 1), ("orders", "", 2)]
@@ -87,6 +87,38 @@ async def executions_are_counted(store: Store) -> None:
     first = await store.executions(upwards, limit=2)
     rest = await store.executions(upwards, cursor=first.cursor, limit=2)
     assert [one.row.id for one in (*first.rows, *rest.rows)] == ["a", "b", "c"]
+
+
+@claim
+async def what_few_have_is_looked_for_in_pieces(store: Store) -> None:
+    rows = [
+        make_row(f"e{n:02}", started=float(n), reason="rare" if n % 9 == 0 else "", status="failed" if n % 5 else "running",
+                 labels={"team": "blue"} if n % 2 else {})
+        for n in range(30)
+    ]  # fmt: skip
+    await applied(store, *(make_start(row.id, row=row) for row in rows))
+    labels = (("team", "blue"),)
+    for wanted in (
+        ExecutionFilter(text="RARE"),
+        ExecutionFilter(text="ra", oldest_first=True),
+        ExecutionFilter(text="ra", labels=labels),
+        ExecutionFilter(digest="none"),
+        ExecutionFilter(text="ra", statuses=("running", "failed", "running")),
+        ExecutionFilter(text="ra", statuses=("running",), since=3.0, until=28.0),
+    ):
+        whole = (await store.executions(wanted)).rows
+        page = await store.executions(wanted, limit=2, look_at=4)
+        found = [*page.rows]
+        while page.cursor is not None:
+            page = await store.executions(wanted, cursor=page.cursor, limit=2, look_at=4)
+            found += page.rows
+        assert found == list(whole)
+        counts = await store.count_executions(wanted, "status", look_at=4)
+        counted = [one.count for one in counts.rows]
+        while counts.cursor is not None:
+            counts = await store.count_executions(wanted, "status", cursor=counts.cursor, look_at=4)
+            counted += [one.count for one in counts.rows]
+        assert sum(counted) == len(whole)
 
 
 @claim

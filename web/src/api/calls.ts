@@ -2,6 +2,7 @@
 import { client, rememberCsrf, shaped, taken } from './client';
 import { connection } from './connection';
 import { asked, type ListQuery } from './lists';
+import { enough, summed } from './pieces';
 import type {
   Counts,
   Definition,
@@ -56,14 +57,22 @@ export async function logIn(name: string, password: string): Promise<void> {
 }
 
 export function executions(query: ListQuery, cursor: string | null): Promise<Page<ExecutionItem>> {
-  const more = cursor ? { cursor } : {};
-  const given = { ...asked(query, rounded(Date.now())), sort: query.sort, limit: 100, ...more };
-  return shaped(client.GET('/api/v1/executions', { params: { query: given } }));
+  const given = { ...asked(query, rounded(Date.now())), sort: query.sort, limit: 100 };
+  return enough(
+    (at) => shaped(client.GET('/api/v1/executions', { params: { query: from(given, at) } })),
+    cursor,
+  );
 }
 
 export function counts(query: ListQuery, by: 'status' | 'hour' | 'playbook'): Promise<Counts> {
   const given = { ...asked(query, rounded(Date.now())), by };
-  return shaped(client.GET('/api/v1/executions/counts', { params: { query: given } }));
+  return summed((at) =>
+    shaped(client.GET('/api/v1/executions/counts', { params: { query: from(given, at) } })),
+  );
+}
+
+function from<T extends object>(query: T, cursor: string | null): T & { cursor?: string } {
+  return { ...query, ...(cursor ? { cursor } : {}) };
 }
 
 const of = (execution: string) => ({ params: { path: { execution } } });

@@ -136,6 +136,8 @@ export interface paths {
         /**
          * Listed
          * @description List executions, latest start first, or with ``sort=started`` the first one first.
+         *
+         *     A page may have fewer than ``limit``, and none: what few have is looked for page by page, until ``next`` is null.
          */
         get: operations["ApiV1ExecutionsListed"];
         put?: never;
@@ -160,6 +162,9 @@ export interface paths {
         /**
          * Counts
          * @description Count executions by status, by playbook, or by the hour they started in, with the filter of the list.
+         *
+         *     Where there is a ``next``, these are the counts of the latest that were looked at, and at least so many there are; with it
+         *     as ``cursor`` the others are counted.
          */
         get: operations["ApiV1ExecutionsCountsCounts"];
         put?: never;
@@ -2836,13 +2841,15 @@ export interface components {
         };
         /**
          * Counts
-         * @description How many executions there are of which kind; by hour, also of which status.
+         * @description How many executions there are of which kind; by hour, also of which status. ``next`` leads to what is not counted yet.
          */
         Counts: {
             by: string;
             counts: {
                 [key: string]: number;
             };
+            /** @default null */
+            next: string | null;
             /** @default {} */
             statuses: {
                 [key: string]: {
@@ -5972,6 +5979,7 @@ export interface operations {
                 until?: string;
                 ended_before?: string;
                 by?: "status" | "playbook" | "hour";
+                cursor?: string;
             };
             header?: never;
             path?: never;

@@ -34,6 +34,8 @@ export interface Counts {
   total: number;
   counts: Record<string, number>;
   statuses?: Record<string, Record<string, number>>;
+  /** Where it goes on: there are at least so many. */
+  next?: string | null;
 }
 export interface GraphNode {
   id: string;

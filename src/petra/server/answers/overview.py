@@ -10,12 +10,13 @@ from petra.server.shapes import ExecutionItem, PlaybookItem, Shape, WorkItem
 
 
 class Counts(Shape, frozen=True):
-    """How many executions there are of which kind; by hour, also of which status."""
+    """How many executions there are of which kind; by hour, also of which status. ``next`` leads to what is not counted yet."""
 
     by: str
     total: int
     counts: dict[str, int]
     statuses: dict[str, dict[str, int]] = msgspec.field(default_factory=dict)
+    next: str | None = None
 
 
 class ExecutionHit(Shape, frozen=True, tag_field="kind", tag="execution"):

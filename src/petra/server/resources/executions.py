@@ -19,7 +19,7 @@ from petra.objects import is_reference
 from petra.server.conditions import entity_tag
 from petra.server.json_answers import JsonAnswer
 from petra.server.needs import needs
-from petra.server.parameters import Limit, page_size, wait_of
+from petra.server.parameters import LOOKED_AT_MAX, Limit, page_size, wait_of
 from petra.server.problems import ProblemError
 from petra.server.resources.filters import Which
 from petra.server.service import Here, TheService, Who
@@ -106,11 +106,16 @@ async def listed(
     limit: Limit = 100,
     cursor: FromQuery[str | None] = None,
 ) -> Page[ExecutionItem]:
-    """List executions, latest start first, or with ``sort=started`` the first one first."""
+    """List executions, latest start first, or with ``sort=started`` the first one first.
+
+    A page may have fewer than ``limit``, and none: what few have is looked for page by page, until ``next`` is null.
+    """
     if sort not in SORTS:
         raise ProblemError("bad-request", f"'sort={sort[:40]}': one of {', '.join(SORTS)}")
     ordered = msgspec.structs.replace(which, oldest_first=sort == "started")
-    page = await service.desk.executions(here, ordered, cursor=cursor, limit=page_size(limit))
+    page = await service.desk.executions(
+        here, ordered, cursor=cursor, limit=page_size(limit), look_at=LOOKED_AT_MAX
+    )
     return Page(items=await execution_items(service, page.rows), next=page.cursor)
 
 

@@ -16,6 +16,7 @@ from petra.server.answers.overview import Counts, Hit, SavedView
 from petra.server.conditions import entity_tag
 from petra.server.needs import KNOWN, needs
 from petra.server.openapi import answers
+from petra.server.parameters import LOOKED_AT_MAX
 from petra.server.problems import ProblemError
 from petra.server.resources.executions import execution_items
 from petra.server.resources.filters import Which
@@ -44,19 +45,27 @@ async def counts(
     here: Here,
     which: Which,
     by: FromQuery[Literal["status", "playbook", "hour"]] = "status",
+    cursor: FromQuery[str | None] = None,
 ) -> dict[str, Any]:
-    """Count executions by status, by playbook, or by the hour they started in, with the filter of the list."""
+    """Count executions by status, by playbook, or by the hour they started in, with the filter of the list.
+
+    Where there is a ``next``, these are the counts of the latest that were looked at, and at least so many there are; with it
+    as ``cursor`` the others are counted.
+    """
     here.must(May.SEE)
     within = msgspec.structs.replace(which, namespace=here.namespace)
-    rows = await service.engine.store.count_executions(within, by)
-    total = sum(row.count for row in rows)
+    found = await service.engine.store.count_executions(
+        within, by, cursor=cursor, look_at=LOOKED_AT_MAX
+    )
+    more = {"next": found.cursor} if found.cursor is not None else {}
+    answer = {"by": by, "total": sum(row.count for row in found.rows), **more}
     if by != "hour":
-        return {"by": by, "total": total, "counts": {row.key: row.count for row in rows}}
+        return answer | {"counts": {row.key: row.count for row in found.rows}}
     hours: dict[str, dict[str, int]] = {}
-    for row in rows:
+    for row in found.rows:
         hours.setdefault(moment(float(row.key)) or "", {})[row.status] = row.count
     summed = {hour: sum(statuses.values()) for hour, statuses in hours.items()}
-    return {"by": by, "total": total, "counts": summed, "statuses": hours}
+    return answer | {"counts": summed, "statuses": hours}
 
 
 @get("/search", opt=needs(May.SEE, May.DECIDE) | answers(Page[Hit]))
@@ -98,7 +107,9 @@ async def _executions(
     exact = await service.engine.store.execution(name)
     if exact is not None and exact.row.namespace != here.namespace:
         exact = None
-    page = await service.desk.executions(here, ExecutionFilter(text=word), limit=HITS_MAX)
+    page = await service.desk.executions(
+        here, ExecutionFilter(text=word), limit=HITS_MAX, look_at=LOOKED_AT_MAX
+    )
     stored = {one.row.id: one for one in [*([exact] if exact is not None else []), *page.rows]}
     return [
         {"kind": "execution", "id": one.id, "title": one.playbook, "row": one}

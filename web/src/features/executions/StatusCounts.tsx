@@ -33,6 +33,7 @@ export function StatusCounts({
     placeholderData: (was) => was,
   });
   const told = found.data?.counts ?? {};
+  const more = found.data?.next ? '+' : '';
   const shown = ORDER.filter((status) => ALWAYS.has(status) || told[status]);
   return (
     <div className={css.counts} role="group" aria-label="Filter by status">
@@ -47,7 +48,7 @@ export function StatusCounts({
             onClick={() => onChange({ ...query, status: next })}
           >
             <State status={status} />{' '}
-            <span className="muted">{found.data ? number(told[status] ?? 0) : '…'}</span>
+            <span className="muted">{found.data ? number(told[status] ?? 0) + more : '…'}</span>
           </button>
         );
       })}

@@ -1,6 +1,6 @@
--- How many executions of a playbook have a status: in all (hour -1), and of those that started in an hour. What changes is noted
--- as it happens, and no more, so that engines never wait for each other's counters; whoever counts has the notes added up.
--- Triggers note it, so that code which knows nothing of this does.
+-- How many executions have a status: of a playbook and of all of them (''), of the hour in which they started and of all (-1).
+-- What changes is noted as it happens, and no more, so that engines never wait for each other's counters; whoever counts has the
+-- notes added up. Triggers note it, so that code which knows nothing of this does.
 
 CREATE TABLE tallies (
   namespace text COLLATE "C" NOT NULL,
@@ -8,8 +8,9 @@ CREATE TABLE tallies (
   playbook  text COLLATE "C" NOT NULL,
   status    text COLLATE "C" NOT NULL,
   count     bigint NOT NULL,
-  PRIMARY KEY (namespace, hour, playbook, status)
+  PRIMARY KEY (namespace, playbook, hour, status)
 );
+CREATE INDEX tallies_in_all ON tallies (namespace, playbook, status, count) WHERE hour = -1;
 CREATE INDEX tallies_empty ON tallies (namespace) WHERE count = 0;
 
 CREATE TABLE tally_notes (
@@ -19,7 +20,7 @@ CREATE TABLE tally_notes (
   started   double precision NOT NULL,
   was       text COLLATE "C" NOT NULL, -- '' where it was not there
   became    text COLLATE "C" NOT NULL  -- '' where it is gone
-);
+) WITH (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 2000); -- all of it is read at every count
 
 CREATE FUNCTION tally_new() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
@@ -59,6 +60,7 @@ FOR EACH STATEMENT EXECUTE FUNCTION tally_gone();
 INSERT INTO tallies
 SELECT namespace, floor(started / 3600)::bigint * 3600, playbook, status, count(*) FROM executions GROUP BY 1, 2, 3, 4;
 INSERT INTO tallies SELECT namespace, -1, playbook, status, sum(count) FROM tallies GROUP BY 1, 3, 4;
+INSERT INTO tallies SELECT namespace, hour, '', status, sum(count) FROM tallies GROUP BY 1, 2, 4;
 
 -- The executions of a playbook that have a status, in the order of lists.
 CREATE INDEX executions_by_both ON executions (namespace, playbook, status, started, id);

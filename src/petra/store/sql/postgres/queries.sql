@@ -159,14 +159,26 @@ FROM executions WHERE id = $1
 
 -- name: executions
 SELECT id, playbook, digest, status, started, updated, reason, ended, parent, labels, version, head, namespace
-FROM executions WHERE {where} ORDER BY started {order}, id {order} LIMIT {limit}
+FROM ({looked_at}) AS e WHERE {rest} ORDER BY started {order}, id {order} LIMIT {limit}
+
+-- name: executions_looked_at
+SELECT started, id FROM ({looked_at}) AS e ORDER BY started {order}, id {order} LIMIT 1 OFFSET {last}
 
 -- name: count_executions
-SELECT {key}, {status}, count(*) FROM executions WHERE {where} GROUP BY 1, 2 ORDER BY 1, 2
+SELECT {key}, {status}, count(*) FROM ({looked_at}) AS e WHERE {rest} GROUP BY 1, 2 ORDER BY 1, 2
+
+-- name: planned_for_values
+SET LOCAL plan_cache_mode = force_custom_plan
+
+-- name: looked_at
+SELECT * FROM ({arms}) AS a ORDER BY started {order}, id {order} LIMIT {look_at}
+
+-- name: arm
+SELECT * FROM executions WHERE {lead} ORDER BY started {order}, id {order} LIMIT {look_at}
 
 -- name: count_tallied
 SELECT {key}, {status}, sum(n)::bigint FROM (
-  SELECT hour, playbook, status, count AS n, namespace FROM tallies WHERE {hours}
+  SELECT hour, playbook, status, count AS n, namespace FROM tallies WHERE {hours} AND {each}
   UNION ALL SELECT floor(started / 3600)::bigint * 3600, playbook, became, 1, namespace
   FROM tally_notes WHERE became <> '' AND started >= {first} AND started < {last}
   UNION ALL SELECT floor(started / 3600)::bigint * 3600, playbook, was, -1, namespace
@@ -180,29 +192,39 @@ hour >= {first} AND hour < {last}
 -- name: tallied_in_all
 hour = -1
 
+-- name: tallied_each
+playbook <> ''
+
+-- name: tallied_together
+playbook = ''
+
 -- name: tallied_part
 UNION ALL SELECT floor(started / 3600)::bigint * 3600, playbook COLLATE "C", status COLLATE "C", 1, namespace COLLATE "C"
-FROM executions WHERE started >= {since} AND started < {until}
+FROM executions WHERE {space} AND started >= {since} AND started < {until}
 
 -- name: tally_notes_counted
 SELECT count(*) FROM (SELECT 1 FROM tally_notes LIMIT $1) AS n
+
+-- name: has_search_index
+SELECT to_regclass('executions_by_search') IS NOT NULL
 
 -- name: tally_lock
 SELECT pg_try_advisory_xact_lock(hashtextextended('petra tallies', 0))
 
 -- name: add_to_tallies
-WITH some AS (
+WITH noted AS (
   DELETE FROM tally_notes WHERE number IN (SELECT number FROM tally_notes ORDER BY number LIMIT $1)
   RETURNING namespace, playbook, floor(started / 3600)::bigint * 3600 AS hour, was, became
 ), added AS (
   INSERT INTO tallies AS t (namespace, hour, playbook, status, count)
-  SELECT some.namespace, h.hour, some.playbook, s.status, sum(s.n) FROM some
-  CROSS JOIN LATERAL (VALUES (some.hour), (-1)) AS h (hour)
-  CROSS JOIN LATERAL (VALUES (some.became, 1), (some.was, -1)) AS s (status, n)
+  SELECT noted.namespace, h.hour, p.playbook, s.status, sum(s.n) FROM noted
+  CROSS JOIN LATERAL (VALUES (noted.hour), (-1)) AS h (hour)
+  CROSS JOIN LATERAL (VALUES (noted.playbook), ('')) AS p (playbook)
+  CROSS JOIN LATERAL (VALUES (noted.became, 1), (noted.was, -1)) AS s (status, n)
   WHERE s.status <> '' GROUP BY 1, 2, 3, 4 HAVING sum(s.n) <> 0
-  ON CONFLICT (namespace, hour, playbook, status) DO UPDATE SET count = t.count + excluded.count
+  ON CONFLICT (namespace, playbook, hour, status) DO UPDATE SET count = t.count + excluded.count
 )
-SELECT count(*) FROM some
+SELECT count(*) FROM noted
 
 -- name: forget_empty_tallies
 DELETE FROM tallies WHERE count = 0
@@ -213,8 +235,14 @@ namespace = {0}
 -- name: executions_statuses
 status = ANY({0})
 
+-- name: executions_status
+status = {0}
+
 -- name: executions_playbook
 playbook = {0}
+
+-- name: executions_child
+parent = {0} AND parent <> ''
 
 -- name: executions_digest
 digest = {0}

@@ -1,5 +1,6 @@
--- How many executions of a playbook have a status: in all (hour -1), and of those that started in an hour. What changes is noted
--- as it happens, and no more; whoever counts has the notes added up. Triggers note it, so that code which knows nothing of this does.
+-- How many executions have a status: of a playbook and of all of them (''), of the hour in which they started and of all (-1).
+-- What changes is noted as it happens, and no more; whoever counts has the notes added up. Triggers note it, so that code which
+-- knows nothing of this does.
 
 CREATE TABLE tallies (
   namespace TEXT NOT NULL,
@@ -7,8 +8,9 @@ CREATE TABLE tallies (
   playbook  TEXT NOT NULL,
   status    TEXT NOT NULL,
   count     INTEGER NOT NULL,
-  PRIMARY KEY (namespace, hour, playbook, status)
+  PRIMARY KEY (namespace, playbook, hour, status)
 ) STRICT, WITHOUT ROWID;
+CREATE INDEX tallies_in_all ON tallies (namespace, playbook, status, count) WHERE hour = -1;
 CREATE INDEX tallies_empty ON tallies (namespace) WHERE count = 0;
 
 CREATE TABLE tally_notes (
@@ -46,6 +48,7 @@ END;
 INSERT INTO tallies
 SELECT namespace, cast(started / 3600 AS INTEGER) * 3600, playbook, status, count(*) FROM executions GROUP BY 1, 2, 3, 4;
 INSERT INTO tallies SELECT namespace, -1, playbook, status, sum(count) FROM tallies GROUP BY 1, 3, 4;
+INSERT INTO tallies SELECT namespace, hour, '', status, sum(count) FROM tallies GROUP BY 1, 2, 4;
 
 -- The executions of a playbook that have a status, in the order of lists.
 CREATE INDEX executions_by_both ON executions (namespace, playbook, status, started, id);

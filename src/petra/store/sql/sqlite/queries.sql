@@ -138,22 +138,27 @@ FROM executions WHERE id = ?
 
 -- name: executions
 SELECT id, playbook, digest, status, started, updated, reason, ended, parent, labels, version, head, namespace
-FROM executions WHERE {where} ORDER BY started {order}, id {order} LIMIT :limit
+FROM ({looked_at}) WHERE {rest} LIMIT :limit
 
--- name: executions_labelled
-SELECT id, playbook, digest, status, started, updated, reason, ended, parent, labels, version, head, namespace
-FROM labels l CROSS JOIN executions e ON e.stream = l.stream
-WHERE {space} AND l.key = :key AND l.value = :value AND {where} ORDER BY l.begun {order}, l.name {order} LIMIT :limit
+-- name: executions_looked_at
+SELECT started, id FROM ({looked_at}) LIMIT 1 OFFSET :look_at - 1
 
--- name: executions_found
-SELECT id, playbook, digest, status, started, updated, reason, ended, parent, labels, version, head, namespace
-FROM ({candidates}) c CROSS JOIN executions e ON e.stream = c.stream
-WHERE {where} ORDER BY started {order}, id {order} LIMIT :limit
+-- name: count_executions
+SELECT {key} AS counted, {status} AS state, count(*) FROM ({looked_at}) WHERE {rest} GROUP BY {groups} ORDER BY {groups}
 
--- name: count_executions_found
-SELECT {key} AS counted, {status} AS state, count(*)
-FROM ({candidates}) c CROSS JOIN executions e ON e.stream = c.stream
-WHERE {where} GROUP BY {groups} ORDER BY {groups}
+-- name: looked_at
+{arms} ORDER BY started {order}, id {order} LIMIT :look_at
+
+-- name: looked_at_labelled
+SELECT e.* FROM labels l CROSS JOIN executions e ON e.stream = l.stream
+WHERE {space} AND l.key = :key AND l.value = :value AND {lead} ORDER BY l.begun {order}, l.name {order} LIMIT :look_at
+
+-- name: looked_at_found
+SELECT e.* FROM ({candidates}) c CROSS JOIN executions e ON e.stream = c.stream
+WHERE {lead} ORDER BY started {order}, id {order} LIMIT :look_at
+
+-- name: arm
+SELECT * FROM executions WHERE {lead}
 
 -- name: candidates
 SELECT rowid AS stream FROM search_index WHERE search_index MATCH :phrase
@@ -191,16 +196,9 @@ UPDATE searched SET upto = ?
 -- name: searched_again
 DELETE FROM search_again WHERE stream = ?
 
--- name: count_executions
-SELECT {key} AS counted, {status} AS state, count(*) FROM executions WHERE {where} GROUP BY {groups} ORDER BY {groups}
-
--- name: count_executions_labelled
-SELECT {key} AS counted, {status} AS state, count(*) FROM labels l CROSS JOIN executions e ON e.stream = l.stream
-WHERE {space} AND l.key = :key AND l.value = :value AND {where} GROUP BY {groups} ORDER BY {groups}
-
 -- name: count_tallied
 SELECT {key} AS counted, {status} AS state, sum(n) FROM (
-  SELECT hour, playbook, status, count AS n, namespace FROM tallies WHERE {hours}
+  SELECT hour, playbook, status, count AS n, namespace FROM tallies WHERE {hours} AND {each}
   UNION ALL SELECT cast(started / 3600 AS INTEGER) * 3600, playbook, became, 1, namespace
   FROM tally_notes WHERE became <> '' AND started >= :first AND started < :last
   UNION ALL SELECT cast(started / 3600 AS INTEGER) * 3600, playbook, was, -1, namespace
@@ -214,6 +212,12 @@ hour >= :first AND hour < :last
 -- name: tallied_in_all
 hour = -1
 
+-- name: tallied_each
+playbook <> ''
+
+-- name: tallied_together
+playbook = ''
+
 -- name: tallied_part
 UNION ALL SELECT cast(started / 3600 AS INTEGER) * 3600, playbook, status, 1, namespace
 FROM executions WHERE started >= :since{n} AND started < :until{n}
@@ -225,14 +229,22 @@ SELECT count(*) FROM (SELECT 1 FROM tally_notes LIMIT :most)
 SELECT count(*), max(number) FROM (SELECT number FROM tally_notes ORDER BY number LIMIT :most)
 
 -- name: add_to_tallies
-INSERT INTO tallies
+WITH noted AS (
+  SELECT namespace, playbook, cast(started / 3600 AS INTEGER) * 3600 AS hour, was, became FROM tally_notes WHERE number <= :upto
+), moved AS (
+  SELECT namespace, playbook, hour, became AS status, 1 AS n FROM noted
+  UNION ALL SELECT namespace, playbook, hour, was, -1 FROM noted
+), summed AS (
+  SELECT namespace, playbook, hour, status, sum(n) AS n FROM moved WHERE status <> '' GROUP BY 1, 2, 3, 4
+)
+INSERT INTO tallies (namespace, hour, playbook, status, count)
 SELECT namespace, hour, playbook, status, sum(n) FROM (
-  SELECT number, namespace, playbook, became AS status, 1 AS n, cast(started / 3600 AS INTEGER) * 3600 AS hour FROM tally_notes
-  UNION ALL SELECT number, namespace, playbook, was, -1, cast(started / 3600 AS INTEGER) * 3600 FROM tally_notes
-  UNION ALL SELECT number, namespace, playbook, became, 1, -1 FROM tally_notes
-  UNION ALL SELECT number, namespace, playbook, was, -1, -1 FROM tally_notes
-) WHERE number <= :upto AND status <> '' GROUP BY 1, 2, 3, 4 HAVING sum(n) <> 0
-ON CONFLICT (namespace, hour, playbook, status) DO UPDATE SET count = count + excluded.count
+  SELECT namespace, hour, playbook, status, n FROM summed
+  UNION ALL SELECT namespace, -1, playbook, status, n FROM summed
+  UNION ALL SELECT namespace, hour, '', status, n FROM summed
+  UNION ALL SELECT namespace, -1, '', status, n FROM summed
+) WHERE true GROUP BY 1, 2, 3, 4 HAVING sum(n) <> 0
+ON CONFLICT (namespace, playbook, hour, status) DO UPDATE SET count = count + excluded.count
 
 -- name: forget_empty_tallies
 DELETE FROM tallies WHERE count = 0
@@ -242,6 +254,18 @@ DELETE FROM tally_notes WHERE number <= :upto
 
 -- name: executions_space
 l.space = :namespace
+
+-- name: labelled_since
+l.begun >= :since
+
+-- name: labelled_until
+l.begun < :until
+
+-- name: labelled_behind
+(l.begun, l.name) < (:started, :id)
+
+-- name: labelled_before
+(l.begun, l.name) > (:started, :id)
 
 -- name: executions_namespace
 namespace = :namespace
@@ -253,7 +277,7 @@ EXISTS (SELECT 1 FROM labels o WHERE o.space = namespace AND o.key = :key{n} AND
 status IN (SELECT value FROM json_each(:statuses))
 
 -- name: executions_status
-status = :status
+status = :status{n}
 
 -- name: executions_playbook
 playbook = :playbook
