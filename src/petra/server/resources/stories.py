@@ -220,18 +220,24 @@ async def runs(
     execution: FromPath[str],
     step: FromQuery[str | None] = None,
     wanted: RunsIn = None,
+    before: MaybeNumber = None,
     limit: Limit = 100,
     cursor: Number = 0,
 ) -> Page[dict[str, Any]]:
-    """List step runs in the order in which they started, numbered from 1."""
+    """List step runs in the order in which they started, numbered from 1; with ``before``, the last before that record."""
     story = await service.stories.of(execution)
     most = page_size(limit)
+    among = story.runs[max(0, cursor) :] if before is None else reversed(story.runs)
     fit = (
         run
-        for run in story.runs[max(0, cursor) :]
-        if step in (None, run.step) and wanted in (None, run.state)
+        for run in among
+        if step in (None, run.step)
+        and wanted in (None, run.state)
+        and (before is None or run.first < before)
     )
     fitting = [run for run, _ in zip(fit, range(most + 1), strict=False)]
+    if before is not None:
+        return Page(items=[_row(run) for run in fitting[:most][::-1]], next=None)
     more = len(fitting) > most
     return Page(
         items=[_row(run) for run in fitting[:most]], next=str(fitting[most - 1].number) if more else None
