@@ -230,6 +230,10 @@ def _in_postgres(home: Path, size: int) -> None:
         async def behind() -> int:
             connection = await asyncpg.connect(store)
             found = await connection.fetchval(_BEHIND["postgres"])
+            if found < UNSETTLED:
+                await connection.execute(
+                    "VACUUM tally_notes"
+                )  # of a million at once, which nobody has
             await connection.close()
             return int(found)
 

@@ -57,6 +57,23 @@ def test_that_nothing_is_there_is_all_that_if_none_match_can_ask_of_a_change(
     assert (answer.status_code, answer.json()["code"]) == (412, "stale")
 
 
+def test_an_arc_is_described_as_a_step_and_a_number(described: dict[str, Any]) -> None:
+    for path in ("events", "events/counts"):
+        call = _call(described, "get", f"{BASE}/executions/{{execution}}/{path}")
+        assert re.search(_parameter(call, "arc")["pattern"], "pay/0")
+
+
+def test_as_many_labels_are_asked_for_as_a_store_can_look_for(
+    described: dict[str, Any], api: httpx2.Client
+) -> None:
+    for path in ("executions", "executions/counts"):
+        most = _parameter(_call(described, "get", f"{BASE}/{path}"), "label")["maxItems"]
+        asked = [("label", f"k{n}:v") for n in range(most)]
+        assert api.get(f"/{path}", params=asked).status_code == 200
+        answer = api.get(f"/{path}", params=[*asked, ("label", "one:more")])
+        assert (answer.status_code, answer.json()["code"]) == (400, "bad-request")
+
+
 def test_calls_for_strangers_want_no_token_and_all_others_do(described: dict[str, Any]) -> None:
     free = {path for _, path, one in operations(described) if one.get("security") == []}
     own = {"/livez", "/readyz", "/version", "/metrics", f"{BASE}/meta"}

@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 import json
 import re
 import socket
+from pathlib import Path
 from typing import Any
 
 import httpx2
 import pytest
 from server.books import ADDS
-from server.conftest import Served, get
+from server.conftest import Served, get, serve
+
+from petra.server import gate
+from petra.server.gate import BODY_MAX
+from petra.server.problems import ProblemError
 
 
 def code_of(answer: httpx2.Response) -> tuple[int, str]:
@@ -121,6 +128,64 @@ def test_a_body_is_bounded_before_it_is_read(server: Served) -> None:
     with socket.create_connection((host, int(port))) as line:
         line.sendall(head.encode())
         assert line.recv(12) == b"HTTP/1.1 413"
+
+
+def test_a_body_is_bounded_as_it_arrives(server: Served) -> None:
+    """It does not say how long it is: then it is counted."""
+    host, port = server.url.removeprefix("http://").split(":")
+    head = (
+        f"POST /api/v1/executions HTTP/1.1\r\nHost: {host}:{port}\r\nTransfer-Encoding: chunked\r\n"
+        f"Authorization: Bearer {server.said['token']}\r\nContent-Type: application/json\r\n\r\n"
+    )
+    piece = b"100000\r\n" + b" " * 0x100000 + b"\r\n"
+    with socket.create_connection((host, int(port))) as line:
+        line.sendall(head.encode())
+        with contextlib.suppress(ConnectionError):  # it need not take the rest
+            for _ in range(BODY_MAX // 0x100000 + 1):
+                line.sendall(piece)
+        assert line.recv(12) == b"HTTP/1.1 413"
+
+
+def _refused(within_s: float, *messages: dict[str, Any]) -> str:
+    """Take a body that arrives so; return how that is refused."""
+
+    async def main() -> str:
+        left = list(messages)
+
+        async def receive() -> Any:
+            return left.pop(0) if left else await asyncio.Event().wait()
+
+        take = gate.bounded(receive, 10, within_s)
+        try:
+            while True:
+                await take()
+        except ProblemError as error:
+            return error.code
+
+    return asyncio.run(main())
+
+
+def test_a_body_that_does_not_arrive_or_not_whole_is_a_problem_of_the_caller() -> None:
+    part = {"type": "http.request", "body": b"{", "more_body": True}
+    assert _refused(0.0) == "slow-body"
+    assert _refused(-1.0, part) == "slow-body"
+    assert _refused(60.0, part, {"type": "http.disconnect"}) == "bad-request"
+    assert _refused(60.0, {**part, "body": b"x" * 11}) == "too-large"
+
+
+def test_who_leaves_within_a_body_leaves_no_error_behind(tmp_path: Path) -> None:
+    with (tmp_path / "log").open("wb") as log, serve(tmp_path / ".petra", stderr=log) as served:
+        host, port = served.url.removeprefix("http://").split(":")
+        head = (
+            f"POST /api/v1/executions HTTP/1.1\r\nHost: {host}:{port}\r\nContent-Length: 100\r\n"
+            f"Authorization: Bearer {served.said['token']}\r\nContent-Type: application/json\r\n\r\n{{"
+        )
+        with socket.create_connection((host, int(port))) as line:
+            line.sendall(head.encode())
+            line.shutdown(socket.SHUT_WR)
+            line.recv(1_000)
+        assert served.end() == 0
+    assert "Traceback" not in (tmp_path / "log").read_text("utf-8")
 
 
 def test_a_request_keeps_its_id(api: httpx2.Client) -> None:

@@ -84,6 +84,17 @@ def counts_are_those_of_the_list(api: httpx2.Client, path: str, version: int) ->
     assert len(taken) == TURNS - 1
 
 
+def test_the_last_runs_before_a_record_are_listed(api: httpx2.Client) -> None:
+    path = f"/executions/{started(api, ROUND)['id']}/runs"
+    rows = whole(api, path, step="turn")
+    there = rows[99]["first"]
+    found = api.get(path, params={"step": "turn", "before": there, "limit": 3}).json()
+    assert [row["n"] for row in found["items"]] == [row["n"] for row in rows[96:99]]
+    assert found["next"] is None
+    at_first = api.get(path, params={"before": 2, "limit": 3}).json()["items"]
+    assert at_first == []
+
+
 def test_what_cannot_be_counted_is_refused(api: httpx2.Client) -> None:
     path = f"/executions/{started(api, ROUND)['id']}/events"
     assert "stretches" in api.get(f"{path}/counts", params={"size": 0}).json()["detail"]

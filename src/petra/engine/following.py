@@ -67,9 +67,12 @@ class _Reading:
         """Return what is new in a message; None where records are missing before it."""
         if not isinstance(message, Appended):
             return message
-        new = [record for record in message.records if record.seq > self._seen]
+        records, head = message.records, message.head
+        if head and records and (records[0].seq, records[-1].seq) == (self._seen + 1, head.version):
+            self._seen = head.version
+            return message  # all of it is new, as it mostly is
+        new = [record for record in records if record.seq > self._seen]
         reached = new[-1].seq if new else self._seen
-        head = message.head
         if (new and new[0].seq != self._seen + 1) or (head and head.version > reached):
             return None
         self._seen = reached

@@ -45,12 +45,10 @@ PAST: Final = "petra.past-the-proxy"
 PROXIED: Final = "petra.proxied"
 """Set in the scope of a request that a proxy sent on: it knows which names are ours."""
 _ID: Final = re.compile(r"[A-Za-z0-9._:-]{1,100}")
+_REST_UNREAD: Final = frozenset({408, 413})
+"""After these nobody takes the rest of the body."""
 _access = logging.getLogger("petra.access")
 _log = logging.getLogger(__name__)
-
-
-class _TooLargeError(Exception):
-    pass
 
 
 class Gate:
@@ -112,7 +110,7 @@ class Gate:
             if wrong is not None:
                 await _turn_away(answer, str(scope["path"]), *wrong)
                 return
-            await self._let_in(scope, _bounded(receive, most, within_s), answer)
+            await self._let_in(scope, bounded(receive, most, within_s), answer)
         finally:
             took = self._clock.now() - begun
             self._meters.answered(str(scope["method"]), answer.status, took)
@@ -154,10 +152,6 @@ class Gate:
         path = str(scope["path"])
         try:
             await self._inner(scope, receive, answer)
-        except _TooLargeError as error:
-            await _turn_away(answer, path, "too-large", str(error))
-        except TimeoutError:
-            await _turn_away(answer, path, "slow-body", "it took too long to arrive")
         except ProblemError as error:
             await _turn_away(answer, path, error.code, error.detail)
 
@@ -188,29 +182,39 @@ class _Answer:
                 (b"x-request-id", self.id.encode()),
                 (b"x-content-type-options", b"nosniff"),
             ]
+            if self.status in _REST_UNREAD:
+                headers.append((b"connection", b"close"))
             message = {**message, "headers": headers}
         await self._send(message)
 
 
-def _bounded(receive: Receive, most: int, within_s: float) -> Receive:
+def bounded(receive: Receive, most: int, within_s: float) -> Receive:
+    """Take a body of so many bytes at most, and within a time: what is wrong with it is a problem of who sends it.
+
+    Whoever reads the body gets the problem as an error; the framework answers with it as with any other.
+    """
     taken = 0
     whole = False
     until = asyncio.get_running_loop().time() + within_s
 
-    async def bounded() -> Any:
+    async def take() -> Any:
         nonlocal taken, whole
         if whole:  # what comes now says that the other side left: that may take its time
             return await receive()
-        async with asyncio.timeout_at(until):
-            message = await receive()
-        if message["type"] == "http.request":
-            taken += len(message.get("body", b""))
-            whole = not message.get("more_body", False)
-            if taken > most:
-                raise _TooLargeError(f"more than {most:,} bytes")
+        try:
+            async with asyncio.timeout_at(until):
+                message = await receive()
+        except TimeoutError:
+            raise ProblemError("slow-body", "it took too long to arrive") from None
+        if message["type"] != "http.request":
+            raise ProblemError("bad-request", "the body ended before it was whole")
+        taken += len(message.get("body", b""))
+        whole = not message.get("more_body", False)
+        if taken > most:
+            raise ProblemError("too-large", f"more than {most:,} bytes")
         return message
 
-    return bounded
+    return take
 
 
 async def _turn_away(answer: _Answer, path: str, code: str, detail: str) -> None:
@@ -221,7 +225,7 @@ async def _turn_away(answer: _Answer, path: str, code: str, detail: str) -> None
     headers = [
         (b"content-type", MEDIA_TYPE.encode()),
         (b"content-length", str(len(body)).encode()),
-        (b"connection", b"close"),
+        *([(b"connection", b"close")] if known.status not in _REST_UNREAD else []),
     ]
     if known.status == 401:
         headers.append((b"www-authenticate", b"Bearer"))

@@ -144,7 +144,7 @@ def _http(service: Service) -> Iterator[str]:
     yield from _metric("petra_http_requests_total", "counter", about, requests)
     about = "From a request to the end of its answer."
     yield from _histogram("petra_http_request_seconds", about, service.http.seconds)
-    yield from _metric("petra_streams", "gauge", "Readers of streams.", {(): service.readers})
+    yield from _metric("petra_streams", "gauge", "Readers of streams.", {(): len(service.outflows)})
 
 
 Labels = tuple[tuple[str, str], ...]

@@ -23,8 +23,11 @@ from petra.server.http_meters import HttpMeters
 from petra.server.identity import Identity
 from petra.server.long_work import LongWork
 from petra.server.operations import Operations
+from petra.server.outflow import Outflow
 from petra.server.shared_counts import SharedCounts
+from petra.server.staying import Staying
 from petra.server.texts import Texts
+from petra.server.told_once import ToldOnce
 from petra.server.worker_socket import WorkerSocket
 from petra.telemetry.requests import RequestSpans
 
@@ -56,8 +59,10 @@ class Service:
     http: HttpMeters = field(default_factory=HttpMeters)
     traces: RequestSpans | None = None
     """What makes spans of requests, where traces are wanted; executions go on in those of who starts them."""
-    readers: int = 0
-    """How many streams are being read."""
+    outflows: set[Outflow] = field(default_factory=set)
+    """The streams that are being read."""
+    told: ToldOnce = field(default_factory=ToldOnce)
+    staying: Staying = field(init=False)
     safe: Safe | None = None
     """The stored credentials, if it has any."""
     oidc: Oidc | None = None
@@ -66,6 +71,7 @@ class Service:
     def __post_init__(self) -> None:
         """Make the parts that are made of others."""
         self.texts = Texts(self.long_work)
+        self.staying = Staying(self.identity, self.clock)
         self.engine.catalogue.read = self.texts.read
         self.audit = Audit(self.engine.store.accounts, self.clock)
         store = self.engine.store
@@ -74,6 +80,14 @@ class Service:
         self.doings = Doings(self.engine)
         self.counted = SharedCounts(store, self.clock)
         self.moments = Moments(store, self.engine.cache, self.long_work.aside)
+
+    async def close(self) -> None:
+        """Take no more requests, have streams say goodbye, and end what goes on by itself."""
+        self.closing.set()
+        for outflow in tuple(self.outflows):
+            outflow.end()
+        await self.operations.close()
+        await self.staying.close()
 
     @property
     def register(self) -> Register:

@@ -23,6 +23,7 @@ from petra.wire.frames import MAX_FRAME, AnyFrame, FrameError, decode, encode
 UNREAD_MAX: Final = 2 * MAX_FRAME
 """Bytes that may wait for a worker to read them."""
 UNREAD: Final = "it does not read what it is sent"
+OVER: Final = "its token is over"
 NORMAL: Final = 1000
 BROKEN: Final = 1008
 """Codes with which a WebSocket is closed: in order, or since the other side broke the rules."""
@@ -82,13 +83,19 @@ class WorkerSocket:
             raise LostError(str(error)) from None
 
 
-async def talk(engine: Engine, worker: WorkerSocket, bounds: Bounds) -> None:
-    """Let a worker talk with the engine until its connection is gone; ``bounds`` are what it may do."""
+async def talk(
+    engine: Engine, worker: WorkerSocket, bounds: Bounds, over: asyncio.Future[None]
+) -> None:
+    """Let a worker talk with the engine until its connection or its token is ``over``; ``bounds`` are what it may do."""
     hearing = asyncio.create_task(engine.connections.converse(worker, bounds=bounds))
     writing = asyncio.create_task(worker.write())
     try:
-        await asyncio.wait({hearing, writing}, return_when=asyncio.FIRST_COMPLETED)
-        why = UNREAD if worker.overrun else await hearing if hearing.done() else ""
+        either: set[asyncio.Future[Any]] = {hearing, writing, over}
+        await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
+        if over.done():
+            why = OVER
+        else:
+            why = UNREAD if worker.overrun else await hearing if hearing.done() else ""
     finally:
         for task in (hearing, writing):
             task.cancel()

@@ -12,12 +12,21 @@ const allowed = (now: ScheduleView) =>
   SCHEDULE_ACTS.filter((act) => !hindrance(act, now)).map((act) => act.id);
 
 describe('every act on a schedule', () => {
-  it.each(SCHEDULE_ACTS.map((one) => [one.id, one] as const))('%s has a call and a line', (id, act) => {
+  const posted = SCHEDULE_ACTS.filter((one) => one.id !== 'remove');
+  it.each(posted.map((one) => [one.id, one] as const))('%s has a call and a line', (id, act) => {
     const form = { ...startForm(act, view()), from: '2026-01-01', to: '2026-01-02' };
     expect(act.call(view(), form).path).toBe(`/api/v1/schedules/a%20b/${id}`);
     expect(act.cli(view(), form).slice(0, 3)).toEqual(['schedule', id, 'a b']);
     expect(act.says(view())).not.toBe('');
   });
+});
+
+it('is removed by who may apply, after a word of what stays', () => {
+  const remove = SCHEDULE_ACTS.find((act) => act.id === 'remove')!;
+  expect(remove.call(view(), {})).toEqual({ method: 'DELETE', path: '/api/v1/schedules/a%20b' });
+  expect(remove.cli(view(), {})).toEqual(['schedule', 'rm', 'a b']);
+  expect(hindrance(remove, view())).toContain("'apply'");
+  expect(hindrance(remove, view({}, { may: ['apply'] }))).toBeNull();
 });
 
 it('is paused once, and resumed once', () => {

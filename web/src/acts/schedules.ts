@@ -1,5 +1,5 @@
 /** Everything that can be done to a schedule. */
-import { CalendarClock, CirclePause, CirclePlay, History, type LucideIcon, Save } from 'lucide-react';
+import { CalendarClock, CirclePause, CirclePlay, History, type LucideIcon, Save, Trash2 } from 'lucide-react';
 import { API, type Call, inPlaceOf } from '../api/client';
 import type { Schedule } from '../api/schedules';
 import type { Act, Doer, Field, Form, Power } from './registry';
@@ -101,6 +101,26 @@ export const SCHEDULE_ACTS: readonly ScheduleAct[] = [
     tried: backfilled,
     cli: (form) => ['--from', form.from ?? '', '--to', form.to ?? '', '--yes'],
   }),
+  {
+    id: 'remove',
+    label: 'Remove',
+    icon: Trash2,
+    keys: 'x',
+    on: 'schedule',
+    permission: 'apply',
+    danger: false,
+    makes: false,
+    tried: null,
+    when: () => null,
+    says: (view) =>
+      `'${view.schedule.name}' is kept no more, and nothing is started by it; what it started goes on, and its log stays.`,
+    fields: [],
+    call: (view) => ({
+      method: 'DELETE',
+      path: `${API}/schedules/${encodeURIComponent(view.schedule.name)}`,
+    }),
+    cli: (view) => ['schedule', 'rm', view.schedule.name],
+  },
 ];
 
 /** A schedule as somebody writes it, new or changed. */

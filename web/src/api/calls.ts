@@ -142,8 +142,9 @@ export function record(id: string, seq: number): Promise<Json> {
   return shaped(client.GET('/api/v1/executions/{execution}/events/{seq}', { params }));
 }
 
-export function runs(id: string, step: string | null, cursor?: number): Promise<Page<RunRow>> {
-  const params = { path: { execution: id }, query: { step: step ?? undefined, cursor, limit: 500 } };
+/** The last runs of a step that had begun by a record. */
+export function runs(id: string, step: string, by: number): Promise<Page<RunRow>> {
+  const params = { path: { execution: id }, query: { step, before: by + 1, limit: 500 } };
   return shaped(client.GET('/api/v1/executions/{execution}/runs', { params }));
 }
 

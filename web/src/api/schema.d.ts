@@ -731,7 +731,7 @@ export interface paths {
         };
         /**
          * Runs
-         * @description List step runs in the order in which they started, numbered from 1.
+         * @description List step runs in the order in which they started, numbered from 1; with ``before``, the last before that record.
          */
         get: operations["ApiV1ExecutionsRunsRuns"];
         put?: never;
@@ -7174,6 +7174,7 @@ export interface operations {
             query?: {
                 step?: string;
                 state?: "running" | "done" | "failed" | "withdrawn" | "returned" | null;
+                before?: number;
                 limit?: number;
                 cursor?: number;
             };

@@ -48,6 +48,12 @@ interface Props<T> {
 
 const NEAR = 20;
 
+/** A cell that is too narrow for what it says has all of it in its title. */
+function revealed(under: Element): void {
+  const cell = under.closest<HTMLElement>('[role=gridcell]');
+  if (cell) cell.title = cell.scrollWidth > cell.clientWidth ? (cell.textContent ?? '') : '';
+}
+
 function numberOf<T>(rows: Rows<T>, isIt: (row: T) => boolean): number {
   for (let n = 0; n < rows.length; n++) if (isIt(rows.at(n)!)) return n;
   return -1;
@@ -127,6 +133,7 @@ export function VirtualTable<T>(props: Props<T>) {
       aria-rowcount={(props.total ?? rows.length) + 1}
       tabIndex={-1}
       onKeyDown={press}
+      onPointerOver={(event) => revealed(event.target as Element)}
       onScroll={(event) => onTop?.(event.currentTarget.scrollTop < rowHeight)}
     >
       <div className={css.head} role="row" style={{ gridTemplateColumns: template }} tabIndex={-1}>

@@ -104,7 +104,7 @@ test.describe('playbooks', () => {
     await expect(page.getByRole('list', { name: 'Problems' })).toContainText('P101');
     await expect(text.locator('.cm-lintRange-error')).toHaveText('wrong');
     await page.getByRole('button', { name: 'Drop my changes' }).click();
-    await text.click();
+    await expect(text).toBeFocused();
     await page.keyboard.press('ControlOrMeta+End');
     await page.keyboard.type('keychan: []\n');
     await expect(text.locator('.cm-lintRange-error')).toHaveText('keychan');

@@ -58,6 +58,19 @@ test('a schedule is written, looked ahead over a change of clocks, refused, mend
   await page.getByRole('dialog').getByRole('button', { name: 'Run now' }).click();
   await expect(card).toContainText('median');
   await isAccessible(page);
+
+  await card.getByRole('button', { name: 'Edit' }).click();
+  await page.getByLabel('Version').fill('none-such');
+  await expect(page.getByRole('region', { name: 'The same elsewhere' })).toContainText('version: none-such');
+  await page.reload();
+  await page.getByRole('button', { name: 'Begin anew' }).click();
+  await expect(page.getByLabel('Playbook')).toBeFocused();
+  await expect(page.getByLabel('Version')).toHaveValue('');
+  await page.getByRole('link', { name: 'All schedules' }).click();
+  await card.getByRole('button', { name: 'Remove' }).click();
+  await expect(page.getByRole('dialog')).toContainText('petra schedule rm by-form');
+  await page.getByRole('dialog').getByRole('button', { name: 'Remove' }).click();
+  await expect(card).toHaveCount(0);
 });
 
 test('of two who change a schedule the second is shown both, and nothing is lost', async ({

@@ -152,9 +152,48 @@ export async function cutOff(page: Page): Promise<string[]> {
       (one) =>
         one.checkVisibility({ visibilityProperty: true, opacityProperty: true }) &&
         one.getBoundingClientRect().width > near &&
-        // the way past the header, what is panned, what is cut with its whole text in a title
-        !one.closest('a[href="#page"], .react-flow, .hidden, [role=gridcell], .cm-editor'),
+        // the way past the header, and what is panned
+        !one.closest('a[href="#page"], .react-flow__viewport, .hidden'),
     );
+    /** What is too long for its box says all of it where one points at it, or is read out as a whole. */
+    const boxes = [...document.querySelectorAll('[role=gridcell], .react-flow__node *')].filter((one) => {
+      const { overflowX } = getComputedStyle(one);
+      const isCut = overflowX === 'hidden' && one.scrollWidth > one.clientWidth + near;
+      return isCut && one.checkVisibility() && !one.closest('.hidden');
+    });
+    const lost = boxes.flatMap((one) => {
+      one.dispatchEvent(new PointerEvent('pointerover', { bubbles: true }));
+      const text = one.textContent?.trim() ?? '';
+      const titled = [one, ...one.querySelectorAll('[title]'), one.closest('[title]')];
+      const isTold = titled.some((each) => each?.getAttribute('title')?.includes(text.slice(0, 80)));
+      return isTold ? [] : [`cut short without a title: ${told(one)}`];
+    });
+    /** Graphs and texts are panned and scrolled: there must be something to look through. */
+    const small = [...document.querySelectorAll('.react-flow, .cm-editor, [role=grid]')].flatMap((one) => {
+      const { width, height } = one.getBoundingClientRect();
+      return one.checkVisibility() && width > 0 && (width < 160 || height < 90)
+        ? [`too small to look through, ${width} by ${height}: ${told(one)}`]
+        : [];
+    });
+    /** Whether a place is seen: what is scrolled away is not. */
+    const isSeen = (one: Element, x: number, y: number) => {
+      for (let around = one.parentElement; around; around = around.parentElement) {
+        const frame = around.getBoundingClientRect();
+        const isFrame = getComputedStyle(around).overflow !== 'visible';
+        if (isFrame && (x < frame.left || x > frame.right || y < frame.top || y > frame.bottom)) return false;
+      }
+      return true;
+    };
+    /** A control that lies under another cannot be pressed. */
+    const covered = shown.flatMap((one) => {
+      if (!one.matches('button, a[href], input, select, textarea')) return [];
+      const box = one.getBoundingClientRect();
+      const [x, y] = [(box.left + box.right) / 2, (box.top + box.bottom) / 2];
+      const over = isSeen(one, x, y) ? document.elementFromPoint(x, y) : null;
+      const isFree =
+        !over || one.contains(over) || over.contains(one) || over.closest('label')?.contains(one);
+      return isFree || box.width < 3 ? [] : [`${told(one)} lies under ${told(over)}`];
+    });
     const wide = document.scrollingElement?.scrollWidth ?? 0;
     const cut = shown.flatMap((one) =>
       axes.flatMap((axis) => {
@@ -162,7 +201,13 @@ export async function cutOff(page: Page): Promise<string[]> {
         return by ? [`cut off ${axis.name}: ${told(one)} by ${told(by)}`] : [];
       }),
     );
-    return [...(wide > innerWidth ? [`the page is ${wide} wide`] : []), ...cut].slice(0, 12);
+    return [
+      ...(wide > innerWidth ? [`the page is ${wide} wide`] : []),
+      ...cut,
+      ...lost,
+      ...small,
+      ...covered,
+    ].slice(0, 12);
   }, CONTROLS);
 }
 

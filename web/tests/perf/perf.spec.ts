@@ -137,12 +137,14 @@ for (const [count, chains, length] of [
       for (let n = 0; n < zooms; n++) await page.mouse.wheel(0, n < zooms / 2 ? -30 : 30);
     };
     let readable: Frames | undefined;
+    let panned = 0;
     const spent = await worked(browser, async () => {
       readable = await frames(page, async () => {
-        await pan();
+        panned = await worked(browser, pan);
         await zoom();
       });
     });
+    note(`${count} nodes, pan, readable: processor time of a move`, panned / pans, 'ms');
     note(`${count} nodes, pan and zoom, readable: fps`, readable!.fps, 'fps');
     note(`${count} nodes, pan and zoom, readable: p95`, readable!.p95, 'ms');
     note(`${count} nodes, pan and zoom, readable: processor time of a move`, spent / (pans + zooms), 'ms');

@@ -19,6 +19,8 @@ from petra.store.rows import ExecutionFilter
 Which = NamedDependency[ExecutionFilter]
 """What a handler asks for by the name ``which``: the filter that stands in the address."""
 
+LABELS_MAX = 50
+Labels = Annotated[list[str] | None, QueryParameter(schema_extra={"maxItems": LABELS_MAX})]
 Moment = Annotated[str | None, QueryParameter(schema_extra={"format": "date-time"})]
 """A time as text: the framework would take a number for one, too."""
 
@@ -32,7 +34,7 @@ async def which(
     version: FromQuery[str | None] = None,
     parent: FromQuery[str | None] = None,
     text: FromQuery[str] = "",
-    label: FromQuery[list[str] | None] = None,
+    label: Labels = None,
     business_key: FromQuery[str | None] = None,
     since: Moment = None,
     until: Moment = None,
@@ -92,6 +94,8 @@ async def _digest_of(
 
 
 def _labels(labels: Sequence[str], business_key: str | None) -> tuple[tuple[str, str], ...]:
+    if len(labels) > LABELS_MAX:
+        raise ProblemError("bad-request", f"{len(labels)} labels; at most {LABELS_MAX}")
     own = ((BUSINESS_KEY, business_key),) if business_key is not None else ()
     return (*own, *(_label(one) for one in labels))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from typing import Annotated, Any, Final, Literal
 
@@ -31,6 +32,8 @@ PREVIEW: Final = 200
 FAR: Final = 4  # times as far apart as they are many, and records are read with those between them
 RunWord = Literal["running", "done", "failed", "withdrawn", "returned"]
 RunsIn = Annotated[RunWord | None, QueryParameter(name="state", required=False)]
+_ARC: Final = r"^.+/[0-9]{1,9}$"
+Arc = Annotated[str | None, QueryParameter(schema_extra={"pattern": _ARC})]
 EventType = Annotated[str | None, QueryParameter(name="type", required=False)]
 Size = Annotated[int, QueryParameter(schema_extra={"minimum": 1})]
 Bins = Annotated[int | None, QueryParameter(schema_extra={"minimum": 1, "maximum": BINS_MAX})]
@@ -78,7 +81,7 @@ async def events(
     step: FromQuery[str | None] = None,
     run: MaybeNumber = None,
     record_type: EventType = None,
-    arc: FromQuery[str | None] = None,
+    arc: Arc = None,
     text: FromQuery[str] = "",
     level: FromQuery[Level] = "all",
     limit: Limit = 100,
@@ -129,7 +132,7 @@ async def event_counts(
     step: FromQuery[str | None] = None,
     run: MaybeNumber = None,
     record_type: EventType = None,
-    arc: FromQuery[str | None] = None,
+    arc: Arc = None,
     level: FromQuery[Level] = "all",
 ) -> EventCounts:
     """Count the records that fit, in stretches of a size: who shows a long list knows where in it each of them is."""
@@ -149,11 +152,11 @@ async def event_counts(
 def _arc(said: str | None) -> tuple[str, int] | None:
     if said is None:
         return None
-    step, _, index = said.rpartition("/")
-    if not step or not index.isdecimal():
+    if not re.fullmatch(_ARC, said):
         raise ProblemError(
             "bad-request", f"'arc' is '{said[:100]}'; it must be a step and a number, as in 'pay/0'"
         )
+    step, _, index = said.rpartition("/")
     return step, int(index)
 
 
@@ -217,18 +220,24 @@ async def runs(
     execution: FromPath[str],
     step: FromQuery[str | None] = None,
     wanted: RunsIn = None,
+    before: MaybeNumber = None,
     limit: Limit = 100,
     cursor: Number = 0,
 ) -> Page[dict[str, Any]]:
-    """List step runs in the order in which they started, numbered from 1."""
+    """List step runs in the order in which they started, numbered from 1; with ``before``, the last before that record."""
     story = await service.stories.of(execution)
     most = page_size(limit)
+    among = story.runs[max(0, cursor) :] if before is None else reversed(story.runs)
     fit = (
         run
-        for run in story.runs[max(0, cursor) :]
-        if step in (None, run.step) and wanted in (None, run.state)
+        for run in among
+        if step in (None, run.step)
+        and wanted in (None, run.state)
+        and (before is None or run.first < before)
     )
     fitting = [run for run, _ in zip(fit, range(most + 1), strict=False)]
+    if before is not None:
+        return Page(items=[_row(run) for run in fitting[:most][::-1]], next=None)
     more = len(fitting) > most
     return Page(
         items=[_row(run) for run in fitting[:most]], next=str(fitting[most - 1].number) if more else None

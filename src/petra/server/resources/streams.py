@@ -7,7 +7,6 @@ Rule 3: a reader that lags is told so; it loses hints and rows of lists, never r
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import AsyncIterator
 from contextlib import aclosing
 from typing import Annotated, Any, Literal
@@ -32,9 +31,10 @@ from petra.engine.news import (
     Reset,
 )
 from petra.server.answers.streams import ExecutionMessage
-from petra.server.identity import AGAIN_S, Presented
+from petra.server.identity import Presented
 from petra.server.needs import needs
 from petra.server.openapi import tells
+from petra.server.outflow import Outflow
 from petra.server.parameters import MaybeNumber, Number, presented_by
 from petra.server.problems import ProblemError
 from petra.server.resources.stories import run_of
@@ -43,8 +43,6 @@ from petra.store.rows import ExecutionRow
 from petra.story import RunHistory, frames_of
 from petra.wire.frames import LogLine
 
-QUIET_S = 15.0
-"""So often a comment is sent when nothing happens, so that nobody in between hangs up."""
 As = Annotated[Literal["frames", "records"], QueryParameter(name="as", required=False)]
 LastEventId = Annotated[str | None, HeaderParameter(name="Last-Event-ID", required=False)]
 HEADERS = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
@@ -125,9 +123,7 @@ async def _records(
                 if lines:
                     yield stream_event("log", {"lines": msgspec.to_builtins(lines)})
                 continue
-            if isinstance(message, Appended) and message.records and form == "frames":
-                yield await _frames_event(service, execution, message)
-            for part in _events_of(service, execution, message, whole=form == "records"):
+            if part := await _told(service, execution, message, form):
                 yield part
             if isinstance(message, Ended):
                 yield stream_event("bye", {"retry_ms": 1000})
@@ -140,11 +136,25 @@ def _is_of(run: RunHistory, line: LogLine) -> bool:
     return line.run == run.id if line.run else line.step == run.step
 
 
-async def _frames_event(service: TheService, execution: str, message: Appended) -> bytes:
-    """Tell what records moved, under the number of the last of them."""
-    first, last = message.records[0].seq, message.records[-1].seq
-    frames = frames_of(await service.stories.of(execution), after=first - 1, until=last)
-    return stream_event("frames", frames, str(last))
+async def _told(service: TheService, execution: str, message: News, form: str) -> bytes:
+    """Return what a message comes to; that of records is made once, for all who read them."""
+    if not isinstance(message, Appended) or not message.records:
+        return b"".join(_events_of(service, execution, message, whole=False))
+    first, last = message.records[0].seq, message.records[-1]
+    leads = message.head.version if message.head is not None else 0
+    key = execution, form, first, last.hash, leads
+    if (known := service.told.known(key)) is not None:
+        return known
+    if form == "records":
+        events = _events_of(service, execution, message, whole=True)
+        return service.told.keep(key, b"".join(events))
+
+    async def made() -> bytes:
+        frames = frames_of(await service.stories.of(execution), after=first - 1, until=last.seq)
+        events = _events_of(service, execution, message, whole=False)
+        return b"".join((stream_event("frames", frames, str(last.seq)), *events))
+
+    return await service.told.made(key, made)
 
 
 def _is_over(message: News) -> bool:
@@ -188,52 +198,24 @@ def _head(service: TheService, execution: str, head: Head) -> dict[str, Any]:
     }  # fmt: skip
 
 
-async def _watch(service: TheService, presented: Presented) -> None:
-    """Wait until the server closes, or whoever reads may no longer."""
-    closing = asyncio.ensure_future(service.closing.wait())
-    try:
-        while not closing.done() and await service.identity.is_in(presented):
-            await asyncio.wait({closing}, timeout=AGAIN_S)
-    finally:
-        closing.cancel()
-
-
 async def kept_alive(
     parts: AsyncIterator[bytes], service: TheService, presented: Presented
 ) -> AsyncIterator[bytes]:
     """Give on what comes, a comment whenever nothing came for a while, and goodbye when it is over."""
-    coming: asyncio.Task[bytes] | None = None
-    closes = asyncio.ensure_future(_watch(service, presented))
-    service.readers += 1
+    outflow = Outflow(parts)
+    service.outflows.add(outflow)
     try:
-        while True:
-            coming = coming or asyncio.ensure_future(_next(parts))
-            done, _ = await asyncio.wait(
-                {coming, closes}, timeout=QUIET_S, return_when=asyncio.FIRST_COMPLETED
-            )
-            if closes in done:
+        with service.staying.guest(presented) as over:
+            over.add_done_callback(outflow.end)
+            if service.closing.is_set():
+                outflow.end()
+            while piece := await outflow.next():
+                yield piece
+            if outflow.is_over:
                 yield stream_event("bye", {"retry_ms": 1000})
-                return
-            if not done:
-                yield b": still here\n\n"
-                continue
-            try:
-                part = coming.result()
-            except StopAsyncIteration:
-                return
-            coming = None
-            yield part
     finally:
-        service.readers -= 1
-        closes.cancel()
-        if coming is not None:
-            coming.cancel()
-            await asyncio.wait({coming})
-        await parts.aclose()  # type: ignore[attr-defined]
-
-
-async def _next(parts: AsyncIterator[bytes]) -> bytes:
-    return await anext(parts)
+        service.outflows.discard(outflow)
+        await outflow.close()
 
 
 def router(base: str) -> Router:

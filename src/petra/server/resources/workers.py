@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from typing import Any
 
 import msgspec
@@ -12,7 +11,7 @@ from petra.desk.principal import May, Principal
 from petra.engine.workers import Bounds
 from petra.errors import PetraError
 from petra.server.answers.overview import WorkerItem
-from petra.server.identity import AGAIN_S, Presented
+from petra.server.identity import Presented
 from petra.server.needs import needs
 from petra.server.problems import MEDIA_TYPE, problem
 from petra.server.service import Here, TheService
@@ -48,11 +47,11 @@ async def come_in(socket: AnySocket, service: TheService) -> None:
     await socket.accept(subprotocols=SUBPROTOCOL)
     worker = WorkerSocket(socket)
     service.workers[worker] = who
-    watched = asyncio.create_task(_watch(presented, service, worker))
     try:
-        await talk(service.engine, worker, Bounds(who.pool, who.places(May.WORK), who.name))
+        with service.staying.guest(presented) as over:
+            bounds = Bounds(who.pool, who.places(May.WORK), who.name)
+            await talk(service.engine, worker, bounds, over)
     finally:
-        watched.cancel()
         del service.workers[worker]
 
 
@@ -60,13 +59,6 @@ async def _worker(presented: Presented, service: TheService) -> Principal:
     who, _ = await service.identity.who(presented)  # a token only: no page of a browser is a worker
     who.must_somewhere(frozenset({May.WORK}))
     return who
-
-
-async def _watch(presented: Presented, service: TheService, worker: WorkerSocket) -> None:
-    """Hang up on a worker whose token is over."""
-    while await service.identity.is_in(presented):
-        await service.clock.sleep(AGAIN_S)
-    await worker.close("its token is over")
 
 
 async def _refuse(socket: AnySocket, error: PetraError) -> None:

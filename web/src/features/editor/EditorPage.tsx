@@ -123,6 +123,11 @@ function Editor({ path, base: first }: { path: string; base: Base }) {
     { keys: APPLY.keys, label: 'Apply, or go to the first problem', run: send, always: true },
     { keys: 'Mod+Enter', label: 'Run the tests', run: tests.run, always: true },
   ]);
+  const body = useRef<HTMLDivElement>(null);
+  const drop = () => {
+    setText(begun);
+    body.current?.querySelector<HTMLElement>('.cm-content')?.focus(); // the button that had it goes away
+  };
   const steps = checked?.graph?.nodes as { id: string; line?: number }[] | undefined;
   const isStale = applied.isError && problemOf(applied.error).code === 'stale';
   const settle = (next: string, theirs: Base) => {
@@ -141,7 +146,7 @@ function Editor({ path, base: first }: { path: string; base: Base }) {
         </span>
         <TestsChip tests={tests} onOpen={() => go({ panel: 'tests' }, false)} />
         <span className="grow" />
-        {text !== begun ? <Button onClick={() => setText(begun)}>Drop my changes</Button> : null}
+        {text !== begun ? <Button onClick={drop}>Drop my changes</Button> : null}
         <Button kind="main" icon={APPLY.icon} why={why} busy={applied.isPending} onClick={send}>
           {why && why !== 'nothing has changed' ? `Apply: ${why}` : 'Apply'}
         </Button>
@@ -171,7 +176,7 @@ function Editor({ path, base: first }: { path: string; base: Base }) {
       {isStale ? <ConflictPane path={path} base={base} mine={text} onChosen={settle} /> : null}
       {applied.isError && !isStale ? <ErrorBox error={applied.error} /> : null}
       {error ? <ErrorBox error={error} /> : null}
-      <div className={css.body}>
+      <div className={css.body} ref={body}>
         <TextPane
           text={text}
           problems={problems}

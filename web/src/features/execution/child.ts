@@ -74,13 +74,13 @@ export function useOpenChild(
     (step: string) => {
       const { seq, open, go } = latest.current;
       const show = (found: Page<RunRow>) => {
-        const run = found.items.filter((one) => one.child && one.first <= seq).at(-1);
+        const run = found.items.filter((one) => one.child).at(-1);
         const next = run ? `${run.n}/${run.child}` : undefined;
         if (next) go({ child: next === open ? undefined : next });
         else toast(`${step} has started no execution`, 'those of a loop stand in its family', 'failed');
       };
       client
-        .fetchQuery({ queryKey: keys.runs(id, step, seq), queryFn: () => runs(id, step) })
+        .fetchQuery({ queryKey: keys.runs(id, step, seq), queryFn: () => runs(id, step, seq) })
         .then(show, (error: unknown) =>
           toast('It could not be looked up', problemOf(error).message, 'failed'),
         );

@@ -1,6 +1,6 @@
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { Link, useNavigate } from '@tanstack/react-router';
-import { type FormEvent, useState } from 'react';
+import { type FormEvent, useRef, useState } from 'react';
 import { CopyAs } from '../../acts/CopyAs';
 import { hindrance } from '../../acts/registry';
 import { SAVE_SCHEDULE, type ScheduleDraftView } from '../../acts/schedules';
@@ -70,8 +70,12 @@ export function ScheduleEditor({ name, first }: { name: string; first: Base | nu
     setRefused(({ fields: { [field]: _, ...fields }, rest }) => ({ fields, rest }));
   };
   const lost = saved.data?.kept === false ? saved.data : null;
+  const fields = useRef<HTMLFormElement>(null);
+  /** The button that had the focus goes away: whoever goes on goes on in the form. */
+  const toFields = () => fields.current?.querySelector<HTMLElement>('input')?.focus();
   return (
     <form
+      ref={fields}
       className={css.editor}
       noValidate
       onSubmit={(event: FormEvent) => {
@@ -94,7 +98,13 @@ export function ScheduleEditor({ name, first }: { name: string; first: Base | nu
       {draft.wasKept ? (
         <p className="row wrap" role="status">
           What you filled in and did not save is here again.
-          <Button kind="quiet" onClick={draft.forget}>
+          <Button
+            kind="quiet"
+            onClick={() => {
+              draft.forget();
+              toFields();
+            }}
+          >
             Begin anew
           </Button>
         </p>
@@ -107,6 +117,7 @@ export function ScheduleEditor({ name, first }: { name: string; first: Base | nu
           onChosen={(next, on) => {
             draft.settle(next, on);
             saved.reset();
+            toFields();
           }}
         />
       ) : null}

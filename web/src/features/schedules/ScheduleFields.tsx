@@ -45,6 +45,12 @@ export function ScheduleFields({ form, wrong, isNew, steered, onChange }: Props)
     <div className={css.fields}>
       {isNew ? <TextField label="Name" {...text('name')} required placeholder="nightly" /> : null}
       <Playbook {...text('playbook')} />
+      <TextField
+        label="Version"
+        description="of the playbook; empty: the one that is current when it is started"
+        {...text('version')}
+        mono
+      />
       <Segmented
         label="When"
         value={form.rhythm}

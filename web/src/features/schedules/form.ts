@@ -13,6 +13,8 @@ export type Document = Base['document'];
 export interface ScheduleForm {
   name: string;
   playbook: string;
+  /** Which version of it; empty for the current one. */
+  version: string;
   rhythm: Rhythm;
   cron: string;
   every_s: string;
@@ -29,6 +31,7 @@ export interface ScheduleForm {
 export type Wrong = Partial<Record<keyof ScheduleForm, string>>;
 
 const ABSENT = {
+  version: '',
   timezone: 'UTC',
   overlap: 'skip',
   catch_up_s: '86400',
@@ -60,6 +63,7 @@ export function formOf(document: Document): ScheduleForm {
   return {
     name: metadata?.name ?? '',
     playbook: said(document.playbook, ''),
+    version: said(document.version, ABSENT.version),
     rhythm: RHYTHMS.find((one) => document[one] !== undefined) ?? 'cron',
     cron: said(document.cron, ''),
     every_s: said(document.every_s, ''),
@@ -110,14 +114,14 @@ export function documentOf(form: ScheduleForm, before: Document = {}): Document 
     const text = String(form[name]).trim();
     return text === '' || text === String(ABSENT[name]) ? {} : { [name]: value };
   };
-  const { version } = before;
+  const version = form.version.trim(); // a number stays one where it is not touched: 1.10 is no 1.1
   const metadata = { ...(before.metadata as Document | undefined), name: form.name.trim() };
   return {
     apiVersion: 'petra/v1',
     kind: 'Schedule',
     metadata,
     playbook: form.playbook.trim(),
-    ...(version === undefined ? {} : { version }),
+    ...given('version', version === String(before.version) ? (before.version as Json) : version),
     ...given('workload', parsed(form.workload)),
     [form.rhythm]: VALUE[form.rhythm](form),
     ...given('timezone', form.timezone.trim()),
@@ -150,7 +154,7 @@ export function textOf(document: Document): string {
 
 /** A text that is due when the form says, whatever else is not filled in yet. */
 export function timesOf(form: ScheduleForm): string {
-  return textOf(documentOf({ ...form, name: 'times', playbook: 'times', workload: '{}' }));
+  return textOf(documentOf({ ...form, name: 'times', playbook: 'times', version: '', workload: '{}' }));
 }
 
 // What is wrong

@@ -16,6 +16,7 @@ const one = (label: string, key: keyof ScheduleForm): Part => ({
 /** What is changed together is one part: a cron line is no use to somebody who chose an interval. */
 const PARTS: readonly Part[] = [
   one('Playbook', 'playbook'),
+  one('Version', 'version'),
   {
     label: 'When',
     keys: ['rhythm', 'cron', 'every_s', 'at'],

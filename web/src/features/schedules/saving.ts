@@ -38,11 +38,15 @@ interface Kept {
   base: Base | null;
 }
 
+/** What a draft does not have that was kept before there were such fields. */
+const NEWER = { version: '' };
+
 export function draftOf(kept: string | null, first: ScheduleForm): Kept | null {
   try {
     const found = JSON.parse(kept ?? '') as Partial<Kept> | null;
-    const whole = found?.form && Object.keys(first).every((name) => name in (found.form ?? {}));
-    return whole ? { form: found.form as ScheduleForm, base: found.base ?? null } : null;
+    const form = found?.form && { ...NEWER, ...found.form };
+    const whole = form && Object.keys(first).every((name) => name in form);
+    return whole ? { form, base: found.base ?? null } : null;
   } catch {
     return null;
   }

@@ -20,7 +20,7 @@ CREATE TABLE tally_notes (
   started   double precision NOT NULL,
   was       text COLLATE "C" NOT NULL, -- '' where it was not there
   became    text COLLATE "C" NOT NULL  -- '' where it is gone
-);
+) WITH (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 2000); -- all of it is read at every count
 
 CREATE FUNCTION tally_new() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN

@@ -1,14 +1,31 @@
 import '@xyflow/react/dist/base.css';
-import { type EdgeTypes, type NodeTypes, ReactFlow, useReactFlow, useStoreApi } from '@xyflow/react';
+import {
+  type EdgeTypes,
+  getViewportForBounds,
+  type NodeTypes,
+  ReactFlow,
+  useReactFlow,
+  useStoreApi,
+} from '@xyflow/react';
 import { type KeyboardEvent, useEffect, useMemo, useRef } from 'react';
 import type { Graph, GraphNode } from '../../../api/shapes';
 import { ArcEdge, type ArcEdgeData } from './ArcEdge';
-import { type Camera, cameraOf, type Viewport, viewportOf, writeCamera, ZOOM_MAX, ZOOM_MIN } from './camera';
-import { edgesOf, nodesOf, type Picture, WITHIN } from './elements';
+import {
+  type Area,
+  type Camera,
+  cameraOf,
+  type Viewport,
+  viewportOf,
+  writeCamera,
+  ZOOM_MAX,
+  ZOOM_MIN,
+} from './camera';
+import { edgesOf, nodesOf, type Picture, roomOf, WITHIN } from './elements';
 import { Glide } from './glide';
 import css from './graph.module.css';
 import { DotNode, FrameNode, NetNode, StepNode } from './nodes';
 import { Travelling } from './Travelling';
+import { useMounted } from './useMounted';
 import { neighbour } from './walk';
 
 const NODES: NodeTypes = {
@@ -21,7 +38,9 @@ const NODES: NodeTypes = {
 const EDGES: EdgeTypes = { arc: ArcEdge };
 /** Farther away than this nobody reads: boxes are drawn without their words. */
 const FAR = 0.3;
-/** Up to so many nodes it costs less to keep all than to make those that come into view. */
+/** Smaller than this nothing is shown that somebody opens: they move to where they want to be. */
+const READABLE = 0.6;
+/** Up to so many nodes all are in the page. */
 const MANY = 400;
 
 interface Props {
@@ -46,6 +65,7 @@ export function Canvas({ picture, graph, label, camera, onCamera, onChild }: Pro
   const edges = useMemo(() => edgesOf(picture, graph), [story, edition, seq, sel, step, child, graph]);
   const byId = useMemo(() => new Map<string, GraphNode>(graph.nodes.map((node) => [node.id, node])), [graph]);
   const area = () => room.getState(); // asking the page would have it laid out anew, at every move
+  const { shown, follow } = useMounted(nodes, edges, graph.nodes.length > MANY);
 
   const glide = useRef<Glide>(undefined);
   useEffect(() => {
@@ -65,6 +85,7 @@ export function Canvas({ picture, graph, label, camera, onCamera, onChild }: Pro
   useEffect(look, [given]);
   const moved = (event: unknown, view: Viewport, rests: boolean) => {
     box.current?.toggleAttribute('data-far', view.zoom < FAR);
+    follow(view);
     if (!event) return glide.current?.follow(view); // nobody's hand
     if (!rests) glide.current?.move(view);
     const now = cameraOf(view, area());
@@ -100,16 +121,16 @@ export function Canvas({ picture, graph, label, camera, onCamera, onChild }: Pro
     >
       <Arrow />
       <ReactFlow
-        nodes={nodes}
-        edges={edges}
+        nodes={shown.nodes}
+        edges={shown.edges}
         nodeTypes={NODES}
         edgeTypes={EDGES}
-        fitView={!given}
         onInit={() => {
           told.current = '';
-          look();
+          if (given) look();
+          else void flow.setViewport(fitting(graph, child, area(), READABLE));
+          follow(flow.getViewport());
         }}
-        fitViewOptions={{ padding: 0.1, minZoom: 0.6, maxZoom: 1 }}
         minZoom={ZOOM_MIN}
         maxZoom={ZOOM_MAX}
         nodesDraggable={false}
@@ -119,7 +140,6 @@ export function Canvas({ picture, graph, label, camera, onCamera, onChild }: Pro
         elementsSelectable={false}
         deleteKeyCode={null}
         disableKeyboardA11y
-        onlyRenderVisibleElements={graph.nodes.length > MANY}
         proOptions={{ hideAttribution: true }}
         onMove={(event, view) => moved(event, view, false)}
         onMoveEnd={(event, view) => moved(event, view, true)}
@@ -134,6 +154,11 @@ export function Canvas({ picture, graph, label, camera, onCamera, onChild }: Pro
       </ReactFlow>
     </div>
   );
+}
+
+/** What a drawing is moved by so that all of it is seen, but no smaller than one wants it. */
+export function fitting(graph: Graph, child: Picture['child'], area: Area, least = ZOOM_MIN): Viewport {
+  return getViewportForBounds(roomOf(graph, child), area.width, area.height, least, 1, 0.1);
 }
 
 /** Bring the selected step into view, unless it is, or the address said where to look. */

@@ -1,9 +1,9 @@
-import { ReactFlowProvider, useReactFlow } from '@xyflow/react';
+import { ReactFlowProvider, useReactFlow, useStoreApi } from '@xyflow/react';
 import { List, Maximize, Network, ZoomIn, ZoomOut } from 'lucide-react';
 import { useMemo } from 'react';
 import { IconButton, Segmented, Skeleton, useKeys } from '../../../kit';
 import type { View } from '../view';
-import { Canvas } from './Canvas';
+import { Canvas, fitting } from './Canvas';
 import { readCamera, writeCamera } from './camera';
 import css from './graph.module.css';
 import { StepsTable } from './StepsTable';
@@ -34,7 +34,7 @@ export function GraphPane({ view }: { view: View }) {
           ) : (
             <Skeleton lines={8} />
           )}
-          <Tools onFit={() => go({ cam: undefined }, true)} />
+          <Tools view={view} />
         </ReactFlowProvider>
       )}
       <div className={css.lens}>
@@ -59,11 +59,12 @@ export function GraphPane({ view }: { view: View }) {
   );
 }
 
-function Tools({ onFit }: { onFit: () => void }) {
+function Tools({ view: { graph, child, go } }: { view: View }) {
   const flow = useReactFlow();
+  const room = useStoreApi();
   const fit = () => {
-    void flow.fitView({ padding: 0.1, maxZoom: 1 });
-    onFit();
+    if (graph) void flow.setViewport(fitting(graph, child, room.getState()));
+    go({ cam: undefined }, true);
   };
   useKeys([{ keys: 'f', label: 'All of the graph', run: fit }]);
   return (

@@ -99,6 +99,19 @@ export function placeOfChild(graph: Graph, step: string): { x: number; y: number
   return { x: graph.width + GAP, y: host?.y ?? 0 };
 }
 
+/** All that a drawing takes, with the box of a child. */
+export function roomOf(graph: Graph, child: Child | null | undefined) {
+  const boxes = graph.nodes.map(({ x, y, w, h }) => ({ x, y, w, h }));
+  if (child?.graph && graph.lens === 'step') {
+    const { width, height } = child.graph;
+    boxes.push({ ...placeOfChild(graph, child.step), w: width + 2 * PAD, h: height + 2 * PAD + TITLE });
+  }
+  const [x, y] = [Math.min(...boxes.map((one) => one.x)), Math.min(...boxes.map((one) => one.y))];
+  const width = Math.max(...boxes.map((one) => one.x + one.w)) - x;
+  const height = Math.max(...boxes.map((one) => one.y + one.h)) - y;
+  return boxes.length ? { x, y, width, height } : { x: 0, y: 0, width: 1, height: 1 };
+}
+
 function childNodes(child: Child, inner: Graph, graph: Graph): Node[] {
   const at = placeOfChild(graph, child.step);
   const marking = child.story.markingAt(child.seq);

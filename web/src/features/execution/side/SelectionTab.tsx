@@ -14,6 +14,7 @@ import {
   Skeleton,
   State,
   Time,
+  useRested,
   Value,
   VirtualTable,
 } from '../../../kit';
@@ -128,10 +129,11 @@ function StepBox({ view, step }: { view: View; step: string }) {
 }
 
 function Runs({ view, step }: { view: View; step: string }) {
-  const version = view.story.stepAt(view.latest, step).last;
+  const by = useRested(Math.min(view.seq, view.latest));
+  const last = view.story.stepAt(by, step).last;
   const found = useQuery({
-    queryKey: keys.runs(view.id, step, version),
-    queryFn: () => runs(view.id, step),
+    queryKey: keys.runs(view.id, step, last),
+    queryFn: () => runs(view.id, step, by),
     placeholderData: (was) => was,
   });
   const columns = useMemo<Column<RunRow>[]>(
@@ -151,7 +153,7 @@ function Runs({ view, step }: { view: View; step: string }) {
   );
   if (found.isPending) return <Skeleton lines={4} />;
   if (found.isError) return <ErrorBox error={found.error} retry={() => void found.refetch()} />;
-  const rows = found.data.items.filter((row) => row.first <= view.seq);
+  const rows = found.data.items;
   if (!rows.length) {
     const isBefore = (view.story.before(step)?.started ?? 0) > 0;
     return (
@@ -160,16 +162,22 @@ function Runs({ view, step }: { view: View; step: string }) {
       </p>
     );
   }
+  const begun = view.story.begunBy(step, view.seq);
   return (
-    <div className={css.table}>
-      <VirtualTable
-        label={`Runs of ${step}`}
-        columns={columns}
-        rows={rows}
-        keyOf={(row) => String(row.n)}
-        onSelect={(row) => view.select({ kind: 'run', run: row.n })}
-      />
-    </div>
+    <>
+      {begun > rows.length ? (
+        <p className="muted">{`The last ${number(rows.length)} of ${number(begun)} runs:`}</p>
+      ) : null}
+      <div className={css.table}>
+        <VirtualTable
+          label={`Runs of ${step}`}
+          columns={columns}
+          rows={rows}
+          keyOf={(row) => String(row.n)}
+          onSelect={(row) => view.select({ kind: 'run', run: row.n })}
+        />
+      </div>
+    </>
   );
 }
 
