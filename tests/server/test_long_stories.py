@@ -46,7 +46,7 @@ def sums(parts: list[list[int]]) -> Counter[int]:
     return +found
 
 
-@pytest.mark.parametrize("kind", ["sqlite", "postgres"])
+@pytest.mark.parametrize("kind", ["sqlite", pytest.param("postgres", marks=pytest.mark.slow)])
 def test_bins_and_the_records_behind_one_are_all_that_a_page_needs(
     kind: str, tmp_path: Path, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
 ) -> None:

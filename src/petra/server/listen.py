@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from petra.server.tls import Certificate
 
 GRACE_S = 30.0
-PING_S = 10.0
+PING_S = 20.0
 PONG_S = 20.0
 """How often workers are asked whether they are there, and how long they have to answer."""
 AHEAD_MAX = 4

@@ -24,7 +24,7 @@ from petra.worker.transport import ClosedError
 AHEAD_MAX: Final = 1_000
 """Frames that have arrived and nobody took, at which reading stops: the server has to wait."""
 OPEN_S: Final = 10.0
-PING_S: Final = 10.0
+PING_S: Final = 20.0
 PONG_S: Final = 20.0
 """A server that does not answer for so long counts as gone."""
 CLOSE_S: Final = 2.0
