@@ -68,7 +68,7 @@ def test_as_many_labels_are_asked_for_as_a_store_can_look_for(
 ) -> None:
     for path in ("executions", "executions/counts"):
         most = _parameter(_call(described, "get", f"{BASE}/{path}"), "label")["maxItems"]
-        asked = [("label", f"k{n}:v") for n in range(most)]
+        asked: list[tuple[str, Any]] = [("label", f"k{n}:v") for n in range(most)]
         assert api.get(f"/{path}", params=asked).status_code == 200
         answer = api.get(f"/{path}", params=[*asked, ("label", "one:more")])
         assert (answer.status_code, answer.json()["code"]) == (400, "bad-request")

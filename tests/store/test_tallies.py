@@ -137,3 +137,41 @@ def test_what_is_there_when_tallies_come_is_in_them(tmp_path: Path) -> None:
     sqlite_schema.migrate(file)
     assert file.execute(ROWS).fetchall() == TALLIED
     file.close()
+
+
+WRONG = ["the tally of 'orders' that are 'running' in 'default' is off by 3"]
+
+
+def test_a_tally_that_is_off_is_found_in_a_file(tmp_path: Path) -> None:
+    async def main() -> None:
+        store = await SqliteStore.open(tmp_path / "petra.db")
+        await some_happened(store)
+        assert await store.verify() == []
+        await counted(store)
+        await done_beside()
+        assert await store.verify() == []
+        file = apsw.Connection(str(tmp_path / "petra.db"))
+        file.execute("UPDATE tallies SET count = count + 3 WHERE hour = -1 AND playbook = 'orders' AND status = 'running'")  # fmt: skip
+        file.close()
+        assert await store.verify() == WRONG
+        await store.close()
+
+    asyncio.run(main())
+
+
+def test_a_tally_that_is_off_is_found_in_a_database(new_database: Callable[[], str]) -> None:
+    async def main() -> None:
+        dsn = new_database()
+        store = await PostgresStore.open(dsn)
+        await some_happened(store)
+        assert await store.verify() == []
+        await counted(store)
+        await done_beside()
+        assert await store.verify() == []
+        connection = await asyncpg.connect(dsn)
+        await connection.execute("UPDATE tallies SET count = count + 3 WHERE hour = -1 AND playbook = 'orders' AND status = 'running'")  # fmt: skip
+        await connection.close()
+        assert await store.verify() == WRONG
+        await store.close()
+
+    asyncio.run(main())

@@ -339,8 +339,10 @@ def become(connection: socket.socket) -> None:
 
 def _end_of(pid: int, connection: socket.socket) -> int:
     """Wait for a program to end, and kill it when whoever asked for it is gone."""
-    ready, _, _ = select.select([os.pidfd_open(pid), connection], [], [])
-    if connection in ready:
+    ended = os.pidfd_open(pid)
+    ready, _, _ = select.select([ended, connection.fileno()], [], [])
+    os.close(ended)
+    if connection.fileno() in ready:
         os.kill(pid, signal.SIGKILL)
     return os.waitpid(pid, 0)[1]
 

@@ -55,6 +55,7 @@ from petra.store.rows import (
     WorkItemFilter,
     WorkItemRow,
 )
+from petra.store.tallies import off
 from petra.store.upkeep import Upkeep
 
 COMMAND_TIMEOUT_S = 60.0
@@ -514,7 +515,7 @@ class PostgresStore:
         )
 
     async def verify(self) -> list[str]:
-        """Check the links of every chain and the heads; pages are checked by the server's checksums."""
+        """Check the links of every chain, the heads, and the tallies; pages are checked by the server's checksums."""
         problems = [
             f"execution '{row[0]}': record {row[1]} does not follow the record before it"
             if row[0] is not None
@@ -526,7 +527,7 @@ class PostgresStore:
                 f"execution '{name}' is at version {version}, its log has {count} records and ends at"
                 f" {last}"
             )
-        return problems
+        return problems + [off(*row) for row in await self._fetch("tallies_that_are_off")]
 
     async def now(self) -> float:
         """Return the database's time."""

@@ -31,6 +31,7 @@ from petra.store.rows import (
     WorkItemRow,
 )
 from petra.store.sqlite_write import SEQ_BITS, SEQ_MASK
+from petra.store.tallies import off
 
 BACKUP_PAGES = 1_000
 _SQL = load_queries("sqlite")
@@ -231,7 +232,7 @@ def stats(connection: apsw.Connection) -> Stats:
 
 
 def verify(connection: apsw.Connection) -> list[str]:
-    """Check the file, the links of every chain and the heads."""
+    """Check the file, the links of every chain, the heads, and the tallies."""
     problems = [
         f"the file: {line}"
         for (line,) in connection.execute("PRAGMA integrity_check")
@@ -248,7 +249,7 @@ def verify(connection: apsw.Connection) -> list[str]:
         )
     for (stream,) in connection.execute(_SQL["strays"]):
         problems.append(f"records of stream {stream} belong to no execution")
-    return problems
+    return problems + [off(*row) for row in connection.execute(_SQL["tallies_that_are_off"])]
 
 
 def now(connection: apsw.Connection) -> float:

@@ -51,3 +51,8 @@ def tallied(wanted: ExecutionFilter, by: CountedBy) -> Tallied | None:
     if until is not None and last < until:
         parts.append((last, until))
     return Tallied(together=together, since=first, until=last, parts=tuple(parts))
+
+
+def off(playbook: str, status: str, namespace: str, count: int) -> str:
+    """Say by how much a tally differs from the executions that are there."""
+    return f"the tally of '{playbook}' that are '{status}' in '{namespace}' is off by {count}"

@@ -47,6 +47,8 @@ interface Props<T> {
 }
 
 const NEAR = 20;
+/** How tall the heads of columns are. */
+const HEAD = 30;
 
 /** A cell that is too narrow for what it says has all of it in its title. */
 function revealed(under: Element): void {
@@ -69,6 +71,7 @@ export function VirtualTable<T>(props: Props<T>) {
     getScrollElement: () => box.current,
     estimateSize: () => rowHeight,
     overscan: 12,
+    scrollPaddingEnd: HEAD, // rows begin below the heads of columns, which stay
     initialRect: { width: 800, height: 600 },
   });
   // biome-ignore lint/correctness/useExhaustiveDependencies: other heights are measured anew

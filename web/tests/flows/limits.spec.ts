@@ -65,4 +65,7 @@ test('who waits for a limit sees its number in line, in the list, on its page an
   await served.call('POST', `/executions/${first}/cancel`, { reason: 'it is the turn of the next' });
   await expect(row(third)).toContainText('number 1 in line');
   await expect(row(second)).not.toContainText('in line');
+  // nobody is asked any more: an inbox of other flows is theirs
+  for (const id of [third, second])
+    await served.call('POST', `/executions/${id}/cancel`, { reason: 'it was seen' });
 });

@@ -96,6 +96,11 @@ test('a long execution is held in part: at any record, in the log, and as it goe
   await page.getByRole('textbox', { name: 'Filter the log' }).fill('execution.started');
   await expect(log).toHaveAttribute('aria-rowcount', '2');
 
+  await page.goto(`${url}?sel=step:turn&at=333&level=all`);
+  const chosen = log.getByRole('row', { selected: true });
+  await expect(chosen.getByRole('gridcell').first()).toHaveText('333');
+  await expect(chosen).toBeInViewport({ ratio: 0.9 });
+
   // from record to record of a selection, over what is not held
   await page.goto(`${url}?sel=step:pause&at=3&table=yes`);
   await agrees(page, served, id, 3);

@@ -107,14 +107,14 @@ function Card({ view, onAct, barred, onEdit }: CardProps) {
         <span className="muted">{one.timezone}</span>
         {one.paused ? <strong>paused</strong> : null}
         <span className="grow" />
+        <Button icon={Pencil} why={barred} onClick={onEdit}>
+          Edit
+        </Button>
         {SCHEDULE_ACTS.map((act) => (
           <Button key={act.id} icon={act.icon} why={hindrance(act, view)} onClick={() => onAct(act)}>
             {act.label}
           </Button>
         ))}
-        <Button icon={Pencil} why={barred} onClick={onEdit}>
-          Edit
-        </Button>
       </div>
       <p>
         {one.words} →{' '}

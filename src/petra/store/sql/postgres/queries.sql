@@ -202,6 +202,14 @@ playbook = ''
 UNION ALL SELECT floor(started / 3600)::bigint * 3600, playbook COLLATE "C", status COLLATE "C", 1, namespace COLLATE "C"
 FROM executions WHERE {space} AND started >= {since} AND started < {until}
 
+-- name: tallies_that_are_off
+SELECT playbook, status, namespace, sum(n)::bigint FROM (
+  SELECT playbook, status, namespace, count AS n FROM tallies WHERE hour = -1 AND playbook <> ''
+  UNION ALL SELECT playbook, became, namespace, 1 FROM tally_notes WHERE became <> ''
+  UNION ALL SELECT playbook, was, namespace, -1 FROM tally_notes WHERE was <> ''
+  UNION ALL SELECT playbook COLLATE "C", status COLLATE "C", namespace COLLATE "C", -count(*) FROM executions GROUP BY 1, 2, 3
+) AS t GROUP BY 1, 2, 3 HAVING sum(n) <> 0 ORDER BY 1, 2, 3 LIMIT 100
+
 -- name: tally_notes_counted
 SELECT count(*) FROM (SELECT 1 FROM tally_notes LIMIT $1) AS n
 

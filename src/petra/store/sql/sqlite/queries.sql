@@ -222,6 +222,14 @@ playbook = ''
 UNION ALL SELECT cast(started / 3600 AS INTEGER) * 3600, playbook, status, 1, namespace
 FROM executions WHERE started >= :since{n} AND started < :until{n}
 
+-- name: tallies_that_are_off
+SELECT playbook, status, namespace, sum(n) FROM (
+  SELECT playbook, status, namespace, count AS n FROM tallies WHERE hour = -1 AND playbook <> ''
+  UNION ALL SELECT playbook, became, namespace, 1 FROM tally_notes WHERE became <> ''
+  UNION ALL SELECT playbook, was, namespace, -1 FROM tally_notes WHERE was <> ''
+  UNION ALL SELECT playbook, status, namespace, -count(*) FROM executions GROUP BY 1, 2, 3
+) AS t GROUP BY 1, 2, 3 HAVING sum(n) <> 0 ORDER BY 1, 2, 3 LIMIT 100
+
 -- name: tally_notes_counted
 SELECT count(*) FROM (SELECT 1 FROM tally_notes LIMIT :most)
 
