@@ -12,6 +12,7 @@ import duckdb
 import pytest
 from support.attempts import bad, good, run, with_tools
 
+from petra.tools import threads
 from petra.tools.base import Cancellation, ToolContext
 from petra.tools.registry import Registry
 from petra.wire import Outcome
@@ -199,8 +200,12 @@ def test_a_pragma_stands_alone_even_after_a_comment(sqlite: Sql) -> None:
 )  # fmt: skip
 @pytest.mark.parametrize("how", ["timeout", "cancel"])
 def test_a_command_without_end_is_interrupted(
-    kind: str, command: str, how: str, tmp_path: Path
+    kind: str, command: str, how: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    # it is asked as often in a second, and on a busy machine as long as it takes
+    monkeypatch.setattr(threads, "GRACE_S", 60 * threads.GRACE_S)
+    monkeypatch.setattr(threads, "ASKED", 60 * threads.ASKED)
+
     async def use(registry: Registry) -> Outcome:
         cancelled = Cancellation()
         context = ToolContext(spec={"timeout_s": 0.2}, cancelled=cancelled)

@@ -24,7 +24,7 @@ PAGE: Final = 20
 _STATUSES: Final = (
     "running", "waiting", "stuck", "paused", "compensating", "completed", "partial", "failed", "aborted",
 )  # fmt: skip
-_CURSOR: Final = text("'next' of the page before.", 500)
+_CURSOR: Final = text("'next' of the page before; also of one that is empty.", 500)
 
 
 async def _list(api: Caller, given: Given) -> Any:
