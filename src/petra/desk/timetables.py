@@ -6,10 +6,11 @@ The execution that keeps a schedule is found by its label. One that has handed o
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
+from datetime import datetime
 from itertools import islice
 from typing import Any, Final
 
-from cronsim.explain import Expression
+from cronsim import CronSim
 
 from petra.calendar import instant, line_of, written
 from petra.clock import Clock
@@ -161,7 +162,8 @@ def previewed(schedule: Schedule, now: float, since: str = "", number: int = 10)
 def in_words(schedule: Schedule) -> str:
     """Say when a schedule is due."""
     if schedule.cron is not None:
-        return str(Expression(["0", *line_of(schedule.cron).upper().split()]).explain())
+        some_day = datetime(2026, 1, 1)  # noqa: DTZ001 - by any clock
+        return str(CronSim(line_of(schedule.cron).upper(), some_day).explain())
     if schedule.every_s is not None:
         return f"Every {schedule.every_s:g} s"
     return "At " + ", ".join(schedule.rhythm.dates)
