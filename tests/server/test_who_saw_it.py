@@ -111,7 +111,9 @@ def test_a_new_playbook_takes_the_place_of_none(api: httpx2.Client) -> None:
         refused = api.put("/playbooks/newly", content=one, headers=new)
         assert (refused.status_code, refused.json()["code"]) == (412, "stale")
     both = {**new, "If-Match": "*"}
-    assert api.put("/playbooks/newly", content=text, headers=both).status_code == 400
+    never = api.put("/playbooks/newly", content=text, headers=both)
+    assert (never.status_code, never.json()["code"]) == (412, "stale"), "it is there and is not"
+    assert "send 'If-None-Match: *' for what is not there yet" in never.json()["detail"]
     assert api.delete("/playbooks/newly").status_code == 204
     assert api.put("/playbooks/newly", content=other, headers=new).status_code == 201
 

@@ -188,7 +188,8 @@ class Store(Protocol):
     async def lease(self, rows: Sequence[PendingRow]) -> set[str]:
         """Write down under which leases workers elsewhere have assignments; return those that are written.
 
-        One whose delivery is not the one that is out any more is not.
+        One whose delivery is not the one that is out any more is not. Nobody waits for the disk: what a power cut takes
+        away with the machine is handed out anew, as what no worker has.
         """
 
     async def leased(self, leases: Collection[str]) -> list[PendingRow]:

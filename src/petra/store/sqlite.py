@@ -24,6 +24,7 @@ from petra.namespaces import DEFAULT
 from petra.private import make_file, make_folder
 from petra.store import losses
 from petra.store import sqlite_lists as lists
+from petra.store import sqlite_modes as modes
 from petra.store import sqlite_read as reading
 from petra.store import sqlite_schema as schema
 from petra.store import sqlite_search as searching
@@ -74,7 +75,6 @@ from petra.store.upkeep import Upkeep
 READERS = 2
 CHECKPOINT_PAGES = 4_000
 BUSY_MS = 5_000
-CACHE_KIB = 4_096
 
 T = TypeVar("T")
 
@@ -164,17 +164,7 @@ class SqliteStore:
         connection = apsw.Connection(str(self.path), vfs=self._vfs)
         self._connections.append(connection)
         connection.set_busy_timeout(BUSY_MS)
-        for pragma in (
-            "journal_mode = WAL",
-            "synchronous = FULL",
-            "fullfsync = ON",
-            "wal_autocheckpoint = 0",
-            "trusted_schema = OFF",
-            "cell_size_check = ON",
-            "temp_store = MEMORY",
-            f"cache_size = -{CACHE_KIB}",
-        ):
-            connection.execute(f"PRAGMA {pragma}")
+        modes.set_up(connection)
         connection.set_wal_hook(self._count_pages)
         found = losses.lost(connection, anchor_of(self.path), all_of_it=accept_loss)
         if found and accept_loss:
@@ -215,8 +205,9 @@ class SqliteStore:
             raise UsageError(f"{self.path} was opened for reading only")
         async with self._order:
             try:
-                if aside or not self._guarded(self._begin):
-                    await self._writer.run(lambda: self._guarded(self._wait_and_begin))
+                if aside or not self._guarded(lambda: modes.begin(self._connection)):
+                    begin = lambda: modes.wait_and_begin(self._connection, BUSY_MS)  # noqa: E731
+                    await self._writer.run(lambda: self._guarded(begin))
                 if aside:
                     result = await self._writer.run(lambda: self._guarded(lambda: self._do(work)))
                 else:
@@ -236,47 +227,49 @@ class SqliteStore:
             self._syncing = loop.call_later(ANCHOR_SYNC_S, self._sync_anchor)
         return result
 
+    async def _write_down(self, work: Callable[[apsw.Connection], T]) -> T:
+        """Run ``work`` in a transaction that the end of this process does not take back; until the next commit, a power cut does."""
+        if self._wal_pages:  # else SQLite begins its log anew, and syncs the first page of it
+            async with self._order:
+                done = self._guarded(lambda: self._unsynced(work))
+            if done is not None:
+                return done
+        return await self._write(work)
+
+    def _unsynced(self, work: Callable[[apsw.Connection], T]) -> T | None:
+        """Do it at once: nothing waits for the disk. None where another program has the file locked."""
+        with modes.unsynced(self._connection):
+            if not modes.begin(self._connection):
+                return None
+            done = self._do(work)
+            self._commit((), ())
+            return done
+
     def _sync_anchor(self) -> None:
         self._syncing = None
         if self._anchor is not None:
             self._writer.leave(self._anchor.sync)
 
-    def _begin(self) -> bool:
-        """Begin a transaction, unless the file is locked; nobody waits for that here."""
-        connection = self._writing
-        assert connection is not None, "the store is open for writing"
-        try:
-            connection.execute("BEGIN IMMEDIATE")
-        except apsw.BusyError:
-            return False
-        return True
-
-    def _wait_and_begin(self) -> None:
-        connection = self._writing
-        assert connection is not None, "the store is open for writing"
-        connection.set_busy_timeout(BUSY_MS)
-        try:
-            connection.execute("BEGIN IMMEDIATE")
-        finally:
-            connection.set_busy_timeout(0)
+    @property
+    def _connection(self) -> apsw.Connection:
+        """The connection that writes."""
+        assert self._writing is not None, "the store is open for writing"
+        return self._writing
 
     def _do(self, work: Callable[[apsw.Connection], T]) -> T:
-        connection = self._writing
-        assert connection is not None, "the store is open for writing"
         try:
-            return work(connection)
+            return work(self._connection)
         except BaseException:
             self._roll_back()
             raise
 
     def _commit(self, moved: Sequence[Head], deleted: Collection[str]) -> None:
-        connection, anchor = self._writing, self._anchor
-        assert connection is not None, "the store is open for writing"
+        anchor = self._anchor
         assert anchor is not None, "the store is open for writing"
         try:
             if deleted:
                 losses.release(anchor, deleted)
-            connection.execute("COMMIT")
+            self._connection.execute("COMMIT")
         except BaseException:
             self._roll_back()
             raise
@@ -309,9 +302,8 @@ class SqliteStore:
             raise UnavailableError(f"{self.path} is locked by another program ({error})") from error
 
     def _checkpoint(self) -> None:
-        assert self._writing is not None, "the store is open for writing"
         try:
-            written, moved = self._writing.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_PASSIVE)
+            written, moved = self._connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_PASSIVE)
             if written == moved and self._anchor is not None:
                 self._anchor.settle()
         except (apsw.FullError, apsw.BusyError):
@@ -399,7 +391,7 @@ class SqliteStore:
 
     async def lease(self, rows: Sequence[PendingRow]) -> set[str]:
         """Write down under which leases workers elsewhere have assignments."""
-        return await self._write(lambda c: writing.lease(c, rows))
+        return await self._write_down(lambda c: writing.lease(c, rows))
 
     async def renew_shards(
         self, holder: str, epochs: Mapping[int, int], *, lease_s: float

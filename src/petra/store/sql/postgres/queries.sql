@@ -53,6 +53,7 @@ ON CONFLICT (stream, run, chunk) DO UPDATE SET delivery = excluded.delivery, poo
 UPDATE pending p SET lease = g.lease
 FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::integer[]) AS g (lease, id, run, chunk, delivery)
 JOIN executions e ON e.id = g.id
+CROSS JOIN (SELECT set_config('synchronous_commit', 'off', true)) AS unsynced
 WHERE p.stream = e.stream AND p.run = g.run AND p.chunk = g.chunk AND p.delivery = g.delivery
 RETURNING g.lease
 
