@@ -153,7 +153,7 @@ def _the_same_batch_is_stored_twice(patch: pytest.MonkeyPatch) -> None:
 
 
 def _answers_are_not_stored(patch: pytest.MonkeyPatch) -> None:
-    _rewrite(patch, Decider, "_decide", "if request.command:", "if False:")
+    _rewrite(patch, changes.Draft, "keep", "if request.command:", "if False:")
 
 
 def _a_report_is_sent_once(patch: pytest.MonkeyPatch) -> None:

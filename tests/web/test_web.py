@@ -7,6 +7,7 @@ import os
 import re
 import shlex
 import subprocess
+import sys
 from pathlib import Path
 
 import build_ui
@@ -77,8 +78,8 @@ def test_the_flows_of_people_in_a_real_browser(
     if not (build_ui.BUILT / "index.html").exists():
         pytest.skip("the web UI is not built; 'make ui' builds it")
     results = f"--output=test-results/{flows}"  # files that run at once leave one another's alone
-    petra = str(petra_of_flows)
-    run(node, "node_modules/@playwright/test/cli.js", "test", results, flows, PETRA=petra)
+    programs = {"PETRA": str(petra_of_flows), "PETRA_PYTHON": sys.executable}
+    run(node, "node_modules/@playwright/test/cli.js", "test", results, flows, **programs)
 
 
 FLOWS = WEB / "tests/flows"

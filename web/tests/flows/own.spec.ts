@@ -7,7 +7,7 @@ import { dirname, join } from 'node:path';
 import { APPROVAL, FAILING } from './books';
 import { example, expect, isAccessible, letIn, PETRA, Served, test } from './serving';
 
-const PYTHON = join(dirname(PETRA), 'python');
+const PYTHON = process.env.PETRA_PYTHON ?? join(dirname(PETRA), 'python');
 
 let served: Served;
 /** Somebody who is told of what failed, and answers as they are told to. */
