@@ -52,15 +52,24 @@ const ours: Record<string, string> = {
 };
 const variables: CSSVariablesResolver = () => ({ variables: ours, light: ours, dark: ours });
 
-/** Ask again only where that can help: nobody answered, or the server said it is busy. */
-function worthRetrying(count: number, error: unknown): boolean {
-  const isPassing = error instanceof Problem && (error.code === AWAY || error.body.status === 503);
-  return isPassing && count < 3;
+/** Asking again can help: nobody answered, or the server said it is busy. */
+function isPassing(error: unknown): boolean {
+  return error instanceof Problem && (error.code === AWAY || error.body.status === 503);
 }
 
+const AGAIN_MS = 5_000;
+
+/** What could not be asked is asked again: three times before it is said, and now and then as long as it is shown. */
 export function makeQueries(): QueryClient {
   return new QueryClient({
-    defaultOptions: { queries: { staleTime: 10_000, retry: worthRetrying, refetchOnWindowFocus: false } },
+    defaultOptions: {
+      queries: {
+        staleTime: 10_000,
+        retry: (count, error) => count < 3 && isPassing(error),
+        refetchInterval: ({ state }) => (isPassing(state.error) ? AGAIN_MS : false),
+        refetchOnWindowFocus: false,
+      },
+    },
   });
 }
 
