@@ -32,8 +32,8 @@ from workloads import chain_text
 
 HERE = Path(__file__).parent
 ROOT = HERE.parent
-sys.path.append(str(ROOT / "tests" / "store"))
-from database import Database  # noqa: E402 - the server of the store's tests, which syncs like any other
+sys.path.append(str(ROOT / "tests"))
+from support.database import Database  # noqa: E402 - the server of the store's tests, which syncs like any other
 
 ROUNDS = 5
 LIMIT_S = 180
