@@ -71,6 +71,26 @@ def test_a_page_of_executions_comes_from_an_index_in_its_order(
     assert not any("TEMP B-TREE" in plan for plan in spy.plans), spy.plans
 
 
+@pytest.mark.parametrize("wanted", LISTED.values(), ids=LISTED)
+def test_a_page_of_all_namespaces_comes_from_the_index_of_each(
+    spy: Any, monkeypatch: pytest.MonkeyPatch, wanted: dict[str, Any]
+) -> None:
+    """A folder and its command line know of no namespaces: they list what is there."""
+    monkeypatch.setattr(lists, "_spaces", lambda _: ["acme", HERE])
+    lists.executions(spy, ExecutionFilter(**wanted), None, 100)
+    assert scans(spy.plans) == []
+    assert not any(plan.startswith("SCAN l") for plan in spy.plans), spy.plans
+    if "labels" not in wanted:
+        assert not any("TEMP B-TREE" in plan for plan in spy.plans), spy.plans
+
+
+def test_which_namespaces_there_are_is_found_by_a_look_for_each(spy: Any) -> None:
+    lists._spaces(spy)
+    looks = [plan for plan in spy.plans if "executions" in plan]
+    assert looks
+    assert all(plan.startswith("SEARCH executions USING COVERING INDEX") for plan in looks), looks
+
+
 def test_a_status_of_a_playbook_has_an_index_of_its_own(spy: Any) -> None:
     wanted = ExecutionFilter(namespace=HERE, playbook="orders", statuses=("failed", "stuck"))
     lists.executions(spy, wanted, None, 100)

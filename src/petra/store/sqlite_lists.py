@@ -8,6 +8,7 @@ Rule 3: executions that are not in the index of texts yet are looked through.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Final
 
 import apsw
@@ -31,6 +32,8 @@ PHRASE_MAX: Final = 60
 """So many characters of a text are looked up; the rest is compared."""
 FEW: Final = 3_000
 """So many candidates are looked at one by one; of more, the list is looked through in its order."""
+SPACES_MAX: Final = 32
+"""Of so many namespaces a list of all is merged from theirs; with more, it is sorted."""
 
 _SQL = load_queries("sqlite")
 _IN_TIME: Final = frozenset({"since", "until", "behind", "before"})
@@ -127,23 +130,32 @@ def _looked_at(
     lead: Conditions
     if wanted.labels:
         lead = {name: _SQL[f"labelled_{name}"] for name in conditions if name in _IN_TIME}
-        space = conditions.pop("namespace", None)
-        sql = _SQL["looked_at_labelled"].format(
-            space="true" if space is None else _SQL["executions_space"], lead=_all(lead), order=order
-        )  # fmt: skip
+        if conditions.pop("namespace", None) is not None:
+            space = _SQL["labels_of_a_space"]
+        else:
+            space, values["spaces"] = _SQL["labels_of_spaces"], _json(_spaces(connection))
+        sql = _SQL["looked_at_labelled"].format(space=space, lead=_all(lead), order=order)
     elif phrase is not None and _few(connection, phrase):
         lead, values["phrase"] = conditions, phrase
         sql = _SQL["looked_at_found"].format(candidates=_SQL["candidates"], lead=_all(lead), order=order)  # fmt: skip
     else:
-        sql, lead = _in_order(wanted, conditions, values, order)
+        spaces = () if wanted.parent or wanted.namespace is not None else _spaces(connection)
+        sql, lead = _in_order(wanted, conditions, values, order, spaces)
     rest = {name: one for name, one in conditions.items() if name not in lead}
     return _LookedAt(sql=sql, rest=_all(rest), values=values)
 
 
 def _in_order(
-    wanted: ExecutionFilter, conditions: Conditions, values: dict[str, Any], order: str
+    wanted: ExecutionFilter,
+    conditions: Conditions,
+    values: dict[str, Any],
+    order: str,
+    spaces: Sequence[str],
 ) -> tuple[str, Conditions]:
-    """Return the query of what an index has in the order of lists, and what leads it; each of several statuses has an arm."""
+    """Return the query of what an index has in the order of lists, and what leads it.
+
+    Each of several statuses has an arm; so has each of several namespaces, which every index begins with.
+    """
     own = {"child", "parent"} if wanted.parent else {"playbook"}
     names = {"namespace", *_IN_TIME, *own}
     arms = [{name: one for name, one in conditions.items() if name in names}]
@@ -152,8 +164,17 @@ def _in_order(
         values |= {f"status{n}": status for n, status in enumerate(statuses)}
         each = [_SQL["executions_status"].format(n=n) for n in range(len(statuses))]
         arms = [arms[0] | {"statuses": one} for one in each]
+    if 0 < len(spaces) <= SPACES_MAX:
+        values |= {f"space{n}": space for n, space in enumerate(spaces)}
+        each = [_SQL["executions_one_space"].format(n=n) for n in range(len(spaces))]
+        arms = [arm | {"namespace": one} for one in each for arm in arms]
     all_arms = " UNION ALL ".join(_SQL["arm"].format(lead=_all(arm)) for arm in arms)
     return _SQL["looked_at"].format(arms=all_arms, order=order), arms[0]
+
+
+def _spaces(connection: apsw.Connection) -> list[str]:
+    """Return the namespaces that have executions, by a look into an index for each."""
+    return [str(space) for (space,) in connection.execute(_SQL["spaces"])]
 
 
 def _ended_at(connection: apsw.Connection, looked: _LookedAt) -> str | None:

@@ -260,8 +260,21 @@ DELETE FROM tallies WHERE count = 0
 -- name: forget_tally_notes
 DELETE FROM tally_notes WHERE number <= :upto
 
--- name: executions_space
+-- name: labels_of_a_space
 l.space = :namespace
+
+-- name: labels_of_spaces
+l.space IN (SELECT value FROM json_each(:spaces))
+
+-- name: executions_one_space
+namespace = :space{n}
+
+-- name: spaces
+WITH RECURSIVE space (name) AS (
+  SELECT min(namespace) FROM executions
+  UNION ALL SELECT (SELECT min(namespace) FROM executions WHERE namespace > space.name) FROM space WHERE name IS NOT NULL
+)
+SELECT name FROM space WHERE name IS NOT NULL
 
 -- name: labelled_since
 l.begun >= :since
