@@ -1,6 +1,6 @@
 """What went wrong, as ``application/problem+json``: a status, a code that stays, and the next move.
 
-Every code stands in ``CODES``; the page docs/reference/api-problems.md is made from it.
+Every code stands in ``CODES``; the page docs/reference/api.md lists them.
 """
 
 from __future__ import annotations
