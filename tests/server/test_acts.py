@@ -67,3 +67,51 @@ def test_an_operator_decides_a_step(api: httpx2.Client) -> None:
     assert both.json()["code"] == "bad-request"
     done = api.post(path, json={"ok": {"by": "hand"}, "reason": "the caller is dead"})
     assert done.json()["status"] == "completed"
+
+
+GOES_ON = """
+apiVersion: petra/v1
+kind: Playbook
+metadata: {name: goes_on}
+workflow:
+  - step: ask
+    tool: {kind: human, title: "Go on?"}
+    next: {arcs: [{step: hear}]}
+  - step: hear
+    tool: {kind: wait, signal: {name: go}}
+    next: {arcs: [{step: far}]}
+  - step: far
+    spec: {pool: nowhere}
+    tool: {kind: python, code: "result = 1"}
+"""
+
+
+@pytest.mark.slow
+def test_what_does_not_rest_in_time_is_answered_with_202_and_what_there_is(
+    api: httpx2.Client,
+) -> None:
+    soon = {"Prefer": "wait=1"}
+    shown = started(api, GOES_ON)
+    path = f"/executions/{shown['id']}"
+    (item,) = api.get("/work-items", params={"execution": shown["id"]}).json()["items"]
+    said = f"/work-items/{shown['id']}/{item['id']}"
+    assert api.post(f"{said}/complete", json={"action": "approve"}, headers=soon).status_code == 200
+    heard = api.post(f"{path}/signals/go", headers=soon)
+    assert (heard.status_code, heard.json()["execution"]["status"]) == (202, "running")
+    again = api.post(f"{path}/rerun", json={"from": "far"}, headers=soon)
+    assert (again.status_code, again.json()["status"]) == (202, "running")
+    alone = GOES_ON.replace("name: goes_on}", "name: alone}\nexecutor: {spec: {entry_step: far}}")
+    begun = api.post("/executions", json={"playbook": {"text": alone}}, headers=soon)
+    assert (begun.status_code, begun.json()["status"]) == (202, "running")
+    assert begun.headers["location"] == f"/api/v1/executions/{begun.json()['id']}"
+    at_once = api.post("/executions", json={"playbook": {"text": alone}})
+    assert at_once.status_code == 201, "who does not wait is not told to come back"
+
+
+@pytest.mark.spec("S14")
+def test_a_comment_is_a_text(api: httpx2.Client) -> None:
+    shown = started(api, GOES_ON)
+    (item,) = api.get("/work-items", params={"execution": shown["id"]}).json()["items"]
+    api.post(f"/work-items/{shown['id']}/{item['id']}/comment", json={"text": "look at page 2"})
+    records = api.get(f"/executions/{shown['id']}/records").json()["items"]
+    assert "look at page 2" in str(records[-1])

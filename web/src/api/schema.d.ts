@@ -143,7 +143,7 @@ export interface paths {
         put?: never;
         /**
          * Start
-         * @description Start an execution. With ``Prefer: wait=N`` the answer comes when it ends or rests.
+         * @description Start an execution. With ``Prefer: wait=N`` the answer comes when it ends or rests, else 202 with what there is.
          */
         post: operations["ApiV1ExecutionsStart"];
         delete?: never;
@@ -815,7 +815,7 @@ export interface paths {
         put?: never;
         /**
          * Signal
-         * @description Send a signal; ``waited`` says whether anybody waited for it.
+         * @description Send a signal; ``waited`` says whether anybody waited for it. With ``Prefer: wait=N`` 202 says that it goes on still.
          */
         post: operations["ApiV1ExecutionsSignalsNameSignal"];
         delete?: never;
@@ -2292,7 +2292,7 @@ export interface paths {
         put?: never;
         /**
          * Act
-         * @description Act on a work item under your own name.
+         * @description Act on a work item under your own name. With ``Prefer: wait=N`` 202 says that its execution goes on still.
          */
         post: operations["ApiV1WorkItemsExecutionActAct"];
         delete?: never;
@@ -2469,6 +2469,8 @@ export interface components {
             on_behalf_of: string | null;
             /** @default  */
             reason: string;
+            /** @default  */
+            text: string;
             /** @default null */
             to: string | null;
         };
@@ -5946,6 +5948,15 @@ export interface operations {
                     "application/json": components["schemas"]["Execution"];
                 };
             };
+            /** @description It was there already. */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Execution"];
+                };
+            };
             400: components["responses"]["Problem400"];
             401: components["responses"]["Problem401"];
             403: components["responses"]["Problem403"];
@@ -6677,6 +6688,15 @@ export interface operations {
                     "application/json": components["schemas"]["Execution"];
                 };
             };
+            /** @description It was there already. */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Execution"];
+                };
+            };
             400: components["responses"]["Problem400"];
             401: components["responses"]["Problem401"];
             403: components["responses"]["Problem403"];
@@ -7073,6 +7093,15 @@ export interface operations {
                     "application/json": components["schemas"]["Execution"];
                 };
             };
+            /** @description It was there already. */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Execution"];
+                };
+            };
             400: components["responses"]["Problem400"];
             401: components["responses"]["Problem401"];
             403: components["responses"]["Problem403"];
@@ -7359,6 +7388,15 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Done"] | components["schemas"]["DryRun"];
+                };
+            };
+            /** @description It was there already. */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Done"];
                 };
             };
             400: components["responses"]["Problem400"];
@@ -10923,6 +10961,15 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Execution"] | components["schemas"]["DryRun"];
+                };
+            };
+            /** @description It was there already. */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Execution"];
                 };
             };
             400: components["responses"]["Problem400"];

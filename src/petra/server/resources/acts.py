@@ -21,7 +21,7 @@ from petra.server.problems import ProblemError
 from petra.server.resources.executions import Key, Prefer, command_id, shown_execution
 from petra.server.service import TheService, Who
 from petra.server.shapes import Execution
-from petra.server.waiting import wait_for_rest
+from petra.server.waiting import status_of, wait_for_rest
 from petra.wire import Error
 
 LOOKED_BACK = 500
@@ -118,7 +118,7 @@ async def _give_command(
 @post(
     "/executions/{execution:str}/signals/{name:str}",
     status_code=200,
-    opt=needs(May.STEER) | tries(Done, DryRun),
+    opt=needs(May.STEER) | tries(Done, DryRun, 202),
 )
 async def signal(
     service: TheService,
@@ -130,16 +130,19 @@ async def signal(
     prefer: Prefer = None,
     *,
     dry_run: Trial = False,
-) -> Done | DryRun:
-    """Send a signal; ``waited`` says whether anybody waited for it."""
+) -> Response[Done | DryRun]:
+    """Send a signal; ``waited`` says whether anybody waited for it. With ``Prefer: wait=N`` 202 says that it goes on still."""
     body, wait = data or SignalBody(), wait_of(prefer)
     command = c.SendSignal(now=0.0, name=name, key=body.key, payload=body.payload)
     if dry_run:
-        return await tried(service.engine, who, execution, command, service.long_work.aside)
+        return Response(
+            await tried(service.engine, who, execution, command, service.long_work.aside)
+        )
     version = await _give_command(service, who, execution, command, key)
     was_awaited = await _was_awaited(service, execution, name, version)
-    await wait_for_rest(service, who, execution, wait)
-    return Done(execution=await shown_execution(service, who, execution), waited=was_awaited)
+    in_time = await wait_for_rest(service, who, execution, wait)
+    done = Done(execution=await shown_execution(service, who, execution), waited=was_awaited)
+    return Response(done, status_code=status_of(200, in_time=in_time))
 
 
 async def _was_awaited(service: TheService, execution: str, name: str, version: int) -> bool:

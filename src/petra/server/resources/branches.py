@@ -29,7 +29,7 @@ from petra.server.resources.executions import (
 )
 from petra.server.service import TheService, Who
 from petra.server.shapes import Execution
-from petra.server.waiting import wait_for_rest
+from petra.server.waiting import status_of, wait_for_rest
 
 
 class BranchBody(Body, frozen=True, kw_only=True):
@@ -56,7 +56,7 @@ class ForkBody(BranchBody, frozen=True, kw_only=True):
 @post(
     "/executions/{execution:str}/rerun",
     status_code=201,
-    opt=needs(May.START) | tries(Execution, DryRun),
+    opt=needs(May.START) | tries(Execution, DryRun, 202),
 )
 async def rerun(
     service: TheService,
@@ -77,7 +77,7 @@ async def rerun(
 @post(
     "/executions/{execution:str}/fork",
     status_code=201,
-    opt=needs(May.START) | tries(Execution, DryRun),
+    opt=needs(May.START) | tries(Execution, DryRun, 202),
 )
 async def fork(
     service: TheService,
@@ -126,8 +126,9 @@ async def _begin(
     reply = await carry_out(service.desk, who, request)
     if reply.refused:
         raise ProblemError("refused", reply.refused)
-    await wait_for_rest(service, who, request.execution, wait)
-    return answer_of(service, await shown_execution(service, who, request.execution), 201)
+    in_time = await wait_for_rest(service, who, request.execution, wait)
+    shown = await shown_execution(service, who, request.execution)
+    return answer_of(service, shown, status_of(201, in_time=in_time))
 
 
 class MigrateBody(Body, frozen=True, kw_only=True):

@@ -21,7 +21,7 @@ from petra.server.resources.acts import Trial
 from petra.server.resources.executions import Key, Prefer, command_id, shown_execution
 from petra.server.service import Here, TheService, Who
 from petra.server.shapes import Execution, Page, WorkItem, work_item
-from petra.server.waiting import wait_for_rest
+from petra.server.waiting import status_of, wait_for_rest
 from petra.store.rows import WorkItemFilter
 
 OPEN = ("offered", "allocated", "started", "suspended")
@@ -39,6 +39,7 @@ class ActBody(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     data: JSONBody[Any] = None
     to: str | None = None
     reason: str = ""
+    text: str = ""
     on_behalf_of: str | None = None
 
 
@@ -110,7 +111,7 @@ async def one(
 @post(
     "/work-items/{execution:str}/{item:str}/{act:str}",
     status_code=200,
-    opt=needs(May.DECIDE) | tries(Execution, DryRun),
+    opt=needs(May.DECIDE) | tries(Execution, DryRun, 202),
 )
 async def act(
     service: TheService,
@@ -123,23 +124,26 @@ async def act(
     prefer: Prefer = None,
     *,
     dry_run: Trial = False,
-) -> Execution | DryRun:
-    """Act on a work item under your own name."""
+) -> Response[Execution | DryRun]:
+    """Act on a work item under your own name. With ``Prefer: wait=N`` 202 says that its execution goes on still."""
     body, wait = data or ActBody(), wait_of(prefer)
-    said = body.reason if act == "comment" else body.data
+    said = (body.text or body.reason) if act == "comment" else body.data
     command = c.Act(
         now=0.0, item=item, act=act, action=body.action, data=said, to=body.to, reason=body.reason,
         on_behalf_of=body.on_behalf_of,
     )  # fmt: skip
     if dry_run:
-        return await tried(service.engine, who, execution, command, service.long_work.aside)
+        return Response(
+            await tried(service.engine, who, execution, command, service.long_work.aside)
+        )
     answered = await service.desk.ask(
         who, execution, command, request=command_id(who, key, f"{act} {execution}/{item}")
     )
     if answered.refused:
         raise ProblemError("refused", answered.refused)
-    await wait_for_rest(service, who, execution, wait)
-    return await shown_execution(service, who, execution)
+    in_time = await wait_for_rest(service, who, execution, wait)
+    shown = await shown_execution(service, who, execution)
+    return Response(shown, status_code=status_of(200, in_time=in_time))
 
 
 def router(base: str) -> Router:

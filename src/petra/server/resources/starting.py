@@ -34,7 +34,7 @@ from petra.server.resources.executions import (
 )
 from petra.server.service import AnyHttpRequest, Here, TheService
 from petra.server.shapes import Execution
-from petra.server.waiting import wait_for_rest
+from petra.server.waiting import status_of, wait_for_rest
 
 
 class Start(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -59,7 +59,7 @@ class Start(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 @post(
     "/executions",
     status_code=201,
-    opt=needs(May.START, where=Where.SOMEWHERE) | tries(Execution, DryRun, 200),
+    opt=needs(May.START, where=Where.SOMEWHERE) | tries(Execution, DryRun, 200, 202),
 )
 async def start(
     service: TheService,
@@ -71,7 +71,7 @@ async def start(
     *,
     dry_run: Trial = False,
 ) -> Response[Execution | DryRun]:
-    """Start an execution. With ``Prefer: wait=N`` the answer comes when it ends or rests."""
+    """Start an execution. With ``Prefer: wait=N`` the answer comes when it ends or rests, else 202 with what there is."""
     wait = wait_of(prefer)
     who = await _starter(service, here, request, data)
     playbook = await _playbook(service, who, data)
@@ -84,8 +84,9 @@ async def start(
             raise ProblemError("taken", f"execution '{taken}' has it, and has not ended")
         return answer_of(service, await shown_execution(service, who, taken), 200)
     execution = await _begin(service, who, data, playbook, command)
-    await wait_for_rest(service, who, execution, wait)
-    return answer_of(service, await shown_execution(service, who, execution), 201)
+    in_time = await wait_for_rest(service, who, execution, wait)
+    shown = await shown_execution(service, who, execution)
+    return answer_of(service, shown, status_of(201, in_time=in_time))
 
 
 async def _begin(
