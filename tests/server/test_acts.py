@@ -81,8 +81,7 @@ workflow:
     tool: {kind: wait, signal: {name: go}}
     next: {arcs: [{step: far}]}
   - step: far
-    spec: {pool: nowhere}
-    tool: {kind: python, code: "result = 1"}
+    tool: {kind: shell, argv: [sleep, "600"]}
 """
 
 
@@ -106,6 +105,15 @@ def test_what_does_not_rest_in_time_is_answered_with_202_and_what_there_is(
     assert begun.headers["location"] == f"/api/v1/executions/{begun.json()['id']}"
     at_once = api.post("/executions", json={"playbook": {"text": alone}})
     assert at_once.status_code == 201, "who does not wait is not told to come back"
+    for one in (
+        shown,
+        again.json(),
+        begun.json(),
+        at_once.json(),
+    ):  # the server is shared
+        assert (
+            api.post(f"/executions/{one['id']}/cancel", headers=WAIT).json()["status"] == "aborted"
+        )
 
 
 @pytest.mark.spec("S14")
