@@ -1,6 +1,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/ready
+COMPILED := .venv/compiled
 BENCH_READY := .venv/ready-bench
 
 # The tests start hundreds of processes: they share the compiled code, whatever the shell says about it.
@@ -31,10 +32,16 @@ ui: $(UI) ## build the web UI, without a node on the machine if there is none
 demo: $(READY) $(UI) ## set everything up, show the tour playbook, and serve it to be looked at: KEEP=SECONDS
 	@$(BIN)/python scripts/demo.py $(if $(KEEP),--keep $(KEEP))
 
-# a third of the slow tests waits for other processes: one more than there are cores keeps all of them busy
-JOBS ?= $(shell expr $$(nproc 2>/dev/null || echo 2) + 1)
+# the slow tests wait for other processes more than half of their time: so many keep all cores busy
+JOBS ?= $(shell expr $$(nproc 2>/dev/null || echo 2) \* 2 + 1)
 
-test: $(READY) $(UI) ## set everything up and run all tests
+# workers of pytest that begin at once would each compile all tests and all of Petra: once is enough after a checkout
+$(COMPILED): $(READY)
+	-@$(BIN)/pytest --collect-only -qq -p no:xdist > /dev/null
+	@touch $(COMPILED)
+
+test: $(READY) ## set everything up and run all tests
+	@$(MAKE) --no-print-directory --jobs=2 $(UI) $(COMPILED)
 	$(BIN)/lint-imports --no-cache
 	$(BIN)/pytest -n $(JOBS) --dist worksteal -q
 
@@ -55,6 +62,15 @@ $(OTHER)/ready-other: requirements/dev.txt pyproject.toml
 
 test-python: $(OTHER)/ready-other ## the fast tests under another Python: make test-python PYTHON=python3.13
 	PETRA_QUICK=1 $(OTHER)/bin/pytest -n 2 --dist worksteal -q -m "not slow" $(TESTS)
+
+# those of 3.11 to 3.14 that can be started here; the rest are named, so that nobody takes them for tested
+PYTHONS ?= python3.11 python3.12 python3.13 python3.14
+
+test-pythons: ## the same under every Python of 3.11 to 3.14 that the machine has
+	@for python in $(PYTHONS); do \
+	  if $$python -c '' 2> /dev/null; then echo "$$python:"; $(MAKE) --no-print-directory test-python PYTHON=$$python || exit 1; \
+	  else echo "$$python: not on this machine"; fi; \
+	done
 
 $(OLDEST)/ready: requirements/dev.txt pyproject.toml scripts/oldest.py
 	$(PYTHON) -m venv --clear $(OLDEST)
@@ -94,13 +110,14 @@ soak: $(READY) ## 20,000 random paths, 2,000 decided again, 20,000 nested fan-ou
 	PETRA_FATES=1 $(SOAK) tests/store/test_sqlite_faults.py
 
 fuzz: $(READY) ## 20,000 made-up requests and more against a server of its own; no answer may be a 5xx
-	NO_COLOR=1 $(BIN)/python scripts/fuzz_api.py --examples 90
+	NO_COLOR=1 $(BIN)/python scripts/fuzz_api.py --examples 120
 
 pictures: $(READY) $(UI) ## photograph every page of the web UI, and write those of docs/images
 	$(BIN)/python scripts/pictures.py
 
 docs: $(READY) ## write the generated pages of docs/reference
 	$(BIN)/python scripts/generate_docs.py
+	$(BIN)/python scripts/spec_report.py
 
 $(BENCH_READY): $(READY) requirements/bench.txt
 	$(BIN)/pip install --quiet --disable-pip-version-check --require-hashes -r requirements/bench.txt
@@ -122,4 +139,4 @@ lock: ## pin the requirements anew, with hashes
 	$(LOCK) -o requirements/dev.txt requirements/dev.in
 	$(LOCK) -o requirements/bench.txt requirements/bench.in
 
-.PHONY: help setup ui demo test test-python test-oldest examples check format soak docs pictures bench bench-quick bench-parts lock
+.PHONY: help setup ui demo test test-python test-pythons test-oldest examples check format soak fuzz docs pictures bench bench-quick bench-parts lock

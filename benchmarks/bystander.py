@@ -22,6 +22,10 @@ from petra.embedded import Home
 from petra.playbook import Playbook, read
 
 HEAD = "apiVersion: petra/v1\nkind: Playbook\nmetadata: {name: case}\n"
+ENDLESS = (
+    "workload: {n: 1}\nworkflow:\n  - {step: a, next: {arcs: [{step: b, when: '{{ workload.n != 1 }}'}, {step: c}]}}\n"
+    "  - {step: c, next: {arcs: [{step: a}]}}\n  - {step: b, tool: {kind: noop}}\n"
+)
 WATCHED_S = 10.0
 """Seconds that a case is watched; what it has not come to by then is not waited for."""
 EVERY_S = 0.1
@@ -57,6 +61,7 @@ CASES: dict[str, tuple[Playbook, int, dict[str, Any]]] = {
     "a bare BaseException": (code("raise BaseException('bare')"), 4, {}),
     "a million lines": (code("for n in range(10**6): print('ab')\nresult = 1"), 1, {}),
     "a result of 30 MB": (code("result = ['x' * 1000] * 30_000"), 2, {}),
+    "a round that never waits": (read(HEAD + ENDLESS).checked(), 1, {}),
     "16 workloads of 5 MiB": (code("result = 1", "workload: {pad: ''}\n"), 16, {"pad": "x" * FIVE_MIB}),
 }  # fmt: skip
 

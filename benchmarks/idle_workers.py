@@ -51,6 +51,11 @@ async def come(url: str, token: str, number: int) -> ClientConnection:
     return connection
 
 
+async def connected(said: dict[str, Any]) -> int:
+    """Return how many workers the server knows; a list of them would come in pages."""
+    return sum(pool["workers"] for pool in (await asked(said, "GET", "/pools"))["items"])
+
+
 async def measured(count: int, seconds: float) -> dict[str, Any]:
     """Connect so many, and look at the server."""
     with (
@@ -70,7 +75,7 @@ async def measured(count: int, seconds: float) -> dict[str, Any]:
         for begin in range(1, count, AT_ONCE):
             numbers = range(begin, min(begin + AT_ONCE, count))
             connections += await asyncio.gather(*(come(said["url"], token, n) for n in numbers))
-        there = len((await asked(said, "GET", "/workers"))["items"])
+        there = await connected(said)
         assert there == count, there
         came = cpu_s(pid) - before
         await asyncio.sleep(PING_S)
@@ -78,7 +83,7 @@ async def measured(count: int, seconds: float) -> dict[str, Any]:
         await asyncio.sleep(seconds)
         idle = (cpu_s(pid) - before) / seconds
         held = rss_mb(pid) - alone_mb
-        there = len((await asked(said, "GET", "/workers"))["items"])
+        there = await connected(said)
         assert there == count, f"{there} are left"
         for connection in connections:
             connection.transport.abort()

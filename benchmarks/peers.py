@@ -1,6 +1,6 @@
 """``make bench``: Petra beside DBOS, on SQLite and on PostgreSQL, interleaved in one run; then Petra alone.
 
-python benchmarks/peers.py [--quick] [--rounds 5] [--skip W3-large] [--patience 240] [--into FOLDER] [--redraw]
+python benchmarks/peers.py [--quick] [--rounds 5] [--sides petra-sqlite petra-postgres] [--skip W3-large] [--patience 240] [--into FOLDER] [--redraw]
 
 Every sample is a process of its own on an empty store, and only one of them runs at a time: in each round every
 workload is given to one side after the other, so that both meet the same machine. The results are written into
@@ -79,6 +79,7 @@ class Run:
     database: Database
     quick: bool
     patience_s: float
+    sides: list[str]
     samples: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
     failures: dict[str, list[str]] = field(default_factory=dict)
     count: int = 0
@@ -191,17 +192,23 @@ def environment() -> dict[str, str]:
     return {name: value for name, value in os.environ.items() if name != "PETRA_STORE"}
 
 
-def run_all(
-    folder: Path, *, quick: bool, rounds: int, skipped: list[str], patience_s: float
+def run_all(  # noqa: PLR0913 - what is measured, and how
+    folder: Path,
+    sides: list[str],
+    *,
+    quick: bool,
+    rounds: int,
+    skipped: list[str],
+    patience_s: float,
 ) -> dict[str, Any]:
     began, machine = time.perf_counter(), describe(folder)
     chosen = [work for work in WORKS if work.key not in skipped]
     database = Database()
-    run = Run(folder, database, quick, patience_s)
+    run = Run(folder, database, quick, patience_s, sides)
     try:
         for number in range(rounds):
             for work in chosen:
-                for side in SIDES if number < work.rounds else ():
+                for side in sides if number < work.rounds else ():
                     run.sample(side, work)
         settings = database_settings(database)
     finally:
@@ -216,7 +223,7 @@ def run_all(
     return {
         "machine": machine, "quiet": QUIET, "rounds": rounds, "quick": quick, "works": works,
         "minutes": (time.perf_counter() - began) / 60, "postgres": settings, "samples": run.samples,
-        "failures": run.failures, "skipped": skipped,
+        "failures": run.failures, "skipped": [*skipped, *(one for one in SIDES if one not in sides)],
     }  # fmt: skip
 
 
@@ -237,6 +244,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="Petra beside DBOS, in one run.")
     parser.add_argument("--quick", action="store_true", help="small sizes, under a minute")
     parser.add_argument("--rounds", type=int, help="samples of each; the median counts")
+    parser.add_argument(
+        "--sides",
+        nargs="+",
+        default=list(SIDES),
+        choices=SIDES,
+        help="where the peer is not installed",
+    )
     parser.add_argument("--skip", nargs="*", default=[], metavar="WORK", help="e.g. W3-large")
     parser.add_argument(
         "--patience", type=float, default=QUIET_IN_ALL_S, help="seconds to wait for quiet, in all"
@@ -250,6 +264,8 @@ def main() -> None:
     if given.redraw and into is not None:
         write(json.loads((into / "peers.json").read_text("utf-8")), into)
         return
+    # whoever starts programs has them compiled already, whatever the shell says about it
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     # stopped by a signal, too, it stops its server and removes its folder
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     if filesystem(Path(tempfile.gettempdir())) in IN_MEMORY:
@@ -258,7 +274,12 @@ def main() -> None:
     try:
         rounds = given.rounds or (1 if given.quick else ROUNDS)
         results = run_all(
-            folder, quick=given.quick, rounds=rounds, skipped=given.skip, patience_s=given.patience
+            folder,
+            given.sides,
+            quick=given.quick,
+            rounds=rounds,
+            skipped=given.skip,
+            patience_s=given.patience,
         )
     finally:
         shutil.rmtree(folder, ignore_errors=True)

@@ -8,29 +8,21 @@ and is printed, not written.
 
 from __future__ import annotations
 
-import gzip
 import json
 import os
 import subprocess
 import sys
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
 
 ROOT = Path(__file__).parent.parent
 sys.path.insert(0, str(ROOT / "scripts"))
 
-from build_ui import BUILT, WEB, environment, node  # noqa: E402
+from build_ui import WEB, environment, node  # noqa: E402
 from machine import describe  # noqa: E402
+from ui_bytes import sizes  # noqa: E402
 
 RESULTS = ROOT / "benchmarks/results/ui.md"
-ENTRY = "index.html"
-LAZY = {
-    "execution page": ("src/features/execution/ExecutionPage.tsx", 110),
-    "editor": ("src/features/editor/EditorPage.tsx", 160),
-    "form": ("src/kit/SchemaForm.tsx", 150),
-}
-LIST = "src/features/executions/ExecutionsPage.tsx"
 BUDGETS = {
     "first contentful paint": "≤ 500 ms",
     "list usable": "≤ 800 ms",
@@ -55,39 +47,6 @@ READING = (
 )
 
 
-def files_of(manifest: dict[str, Any], *entries: str) -> set[str]:
-    """Return the files that a page needs, with all that they take in at once."""
-    found: set[str] = set()
-    seen: set[str] = set()
-    waiting = list(entries)
-    while waiting:
-        name = waiting.pop()
-        if name in seen:
-            continue
-        seen.add(name)
-        part = manifest[name]
-        found |= {part["file"], *part.get("css", [])}
-        waiting += part.get("imports", [])
-    return found
-
-
-def packed(files: set[str]) -> float:
-    """Return how many kilobytes files are over the wire."""
-    return sum(len(gzip.compress((BUILT / file).read_bytes(), 9)) for file in files) / 1000
-
-
-def sizes() -> list[tuple[str, str, str]]:
-    """Return the rows about bytes: the first page, and what others add to it."""
-    manifest = json.loads((BUILT / "manifest.json").read_text("utf-8"))
-    first = files_of(manifest, ENTRY, LIST)
-    rows = [("entry: shell and list, JS and CSS, gzip", "≤ 250 KB", f"{packed(first):.0f} KB")]
-    for name, (source, budget) in LAZY.items():
-        if source in manifest:
-            more = files_of(manifest, source) - first
-            rows.append((f"{name}, beyond that", f"≤ {budget} KB", f"{packed(more):.0f} KB"))
-    return rows
-
-
 def measured() -> list[tuple[str, str, str]]:
     """Return the rows that a browser measured."""
     binary, _ = node()
@@ -108,7 +67,7 @@ def measured() -> list[tuple[str, str, str]]:
 def main() -> None:
     """Measure, and write the table."""
     before = os.getloadavg()[0]
-    rows = [*sizes(), *measured()]
+    rows = [(one.what, f"≤ {one.budget} KB", f"{one.found:.0f} KB") for one in sizes()] + measured()
     after = os.getloadavg()[0]
     about = describe(ROOT)
     where = f"{about['measured']}, {about['cores']}, shared with other work: load {before:.0f} before and {after:.0f} after"

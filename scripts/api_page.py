@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import msgspec
+from bare_app import bare_description
 
-from petra.server.bare_app import bare_description
-from petra.server.problems import CODES
+from petra.server.problem_codes import CODES, PAGES
 
 _METHODS = ("get", "post", "put", "patch", "delete")
 _INTRODUCTION = """\
@@ -21,7 +21,8 @@ server, and for people at `/api/docs`. How to get in is told in [Run a server](.
   same key with another body is refused.
 - `Prefer: wait=N` (at most 60) answers when the execution ends or rests, else with what there is after N seconds.
 - A parameter or a field that a call does not know is refused, with the name that was probably meant.
-- Errors are `application/problem+json`, with a `code` from the table at the end.
+- Errors are `application/problem+json`, with a `code` from the table at the end. Their `type` is the address of a page that the
+  server itself has: how it comes about, and the next move ([all of them](problems.md)).
 """
 
 
@@ -47,8 +48,25 @@ def api_page() -> str:
         lines.append("")
     lines += ["## Problems", "", "| code | status | means | next move |", "|---|---|---|---|"]
     lines += [
-        f"| `{name}` | {code.status} | {code.title} | {code.hint} |" for name, code in CODES.items()
+        f"| [`{name}`](problems.md#{name}) | {code.status} | {code.title} | {code.hint} |"
+        for name, code in CODES.items()
     ]
+    return "\n".join(lines) + "\n"
+
+
+def problems_page() -> str:
+    """List every code of a problem with how it comes about, and the next move."""
+    lines = [
+        "# Problems of the HTTP API",
+        "",
+        "What goes wrong is answered as `application/problem+json`. `code` keeps its meaning for good; `type` is the address of its page,",
+        f"`{PAGES}/CODE` below the server's prefix, which needs no log-in and nothing from outside. The places in `errors` of a playbook",
+        "have [codes of their own](errors/README.md), with pages at the same address. `petra` prints the address of the page below what a",
+        "server refused.",
+    ]
+    for name, code in CODES.items():
+        lines += ["", f"## {name}", "", f"{code.title} (HTTP {code.status}).", "", code.cause, ""]
+        lines.append(f"Next move: {code.hint}.")
     return "\n".join(lines) + "\n"
 
 

@@ -23,7 +23,7 @@ NOT_CHECKED: Final = {
 
 NOT_CHECKED_THERE: Final = {
     "unsupported_method": (
-        "/playbooks/{path}/(heat|versions)$",
+        "/playbooks/{path}/(heat|standing|versions)$",
         "a playbook's path has slashes: another method there is about the playbook 'x/heat'",
     ),
     "positive_data_acceptance": (

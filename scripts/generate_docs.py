@@ -6,7 +6,6 @@ A further page is a further row of ``PAGES``: its path, and a function that retu
 from __future__ import annotations
 
 import argparse
-import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache, partial
@@ -14,7 +13,8 @@ from pathlib import Path
 from types import MappingProxyType
 
 import msgspec
-from api_page import api_description, api_page
+from access_page import access_page
+from api_page import api_description, api_page, problems_page
 from cli_page import cli_page
 from public_face import MODULES
 from python_pages import python_index, python_page
@@ -26,15 +26,15 @@ from petra.expr.scopes import Use
 from petra.kernel.gathering import GATHER_BYTES
 from petra.kernel.growing import PIECES_MAX
 from petra.kernel.prepare import DEPTH_MAX
-from petra.kernel.program import CHUNK_MAX, EVENTS_MAX
+from petra.kernel.program import CHUNK_MAX, EVENTS_LEAST, EVENTS_MAX, EVENTS_PER_TOKEN
 from petra.kernel.state import DELIVERIES_MAX
+from petra.kernel.tasks import KEPT_MAX
 from petra.kinds import KINDS, SERVER_KINDS, Knobs, PythonEnvironment, Timeouts
 from petra.playbook import model, yaml12
 from petra.playbook.codes import CODES
 from petra.playbook.credentials import CREDENTIAL_KINDS
-from petra.playbook.grammar import Field, Shape, extra_of, fields_of
+from petra.playbook.grammar import Field, Shape, about, extra_of, fields_of
 from petra.references import SERVER_ROOM, WORKER_ROOM
-from petra.server.access import access_page
 from petra.store.judge import MAX_SEQ
 from petra.wire import frames
 from petra.worker.loaded import BUDGET_BYTES
@@ -120,7 +120,8 @@ _SECTIONS: Sequence[tuple[str, str, Structs]] = (
     (
         "Steps",
         ("A step has tasks (`tool`), or only leads on (`next`), or both. A token that arrives waits until it is"
-        " admitted; then the tasks run one after the other, and the end of the run decides where tokens go."),
+        " admitted; then the tasks run one after the other, and the end of the run decides where tokens go. `set_ctx`"
+        " and `set_iter` may stand on a step: they are short for those of its [last task](task-policy.md#setting-one-value)."),
         (
             model.Step, model.StepSpec, model.StepPolicy, model.Admit, model.AdmitRule, model.AdmitElse, model.Allow,
             model.Lifecycle, model.Failure, model.Resource, model.Emit, model.Cancels, model.Compensate,
@@ -164,6 +165,14 @@ _SECTIONS: Sequence[tuple[str, str, Structs]] = (
         ),
     ),
 )  # fmt: skip
+# Where more may be written than the grammar sees: a text is brought into one shape first.
+_SHORT_FORMS: Mapping[tuple[type[msgspec.Struct], str], Mapping[str, str]] = MappingProxyType(
+    {
+        (model.Step, "tool"): {"value": "[Task](#task) or list of [Task](#task)"},
+        (model.Compensate, "tool"): {"value": "[Task](#task) or list of [Task](#task)"},
+        (model.Task, "name"): {"default": "`STEP_task`; in a list `task_0`, `task_1` …"},
+    }
+)
 _KINDS = (
     "The keys of a task depend on its kind. Workers run all kinds but "
     + ", ".join(f"`{kind}`" for kind in sorted(SERVER_KINDS))
@@ -231,8 +240,8 @@ def _slug(title: str) -> str:
 
 def _chapter(title: str, struct: type[msgspec.Struct]) -> list[str]:
     """Describe one mapping: what it is, and a table of its keys."""
-    lines = ["", f"### {title}", "", _about(struct)]
-    if rows := [_row(found) for found in fields_of(struct).values()]:
+    lines = ["", f"### {title}", "", about(struct)]
+    if rows := [_row(struct, found) for found in fields_of(struct).values()]:
         lines += ["", "| key | value | default | meaning |", "|---|---|---|---|", *rows]
     if extra_of(struct) == "knobs":
         lines += ["", "Further keys: the [settings of tasks](#knobs)."]
@@ -245,22 +254,17 @@ def _chapter(title: str, struct: type[msgspec.Struct]) -> list[str]:
     return lines
 
 
-def _about(struct: type[msgspec.Struct]) -> str:
-    """Return the first line of a docstring, without what only concerns the code."""
-    line = (struct.__doc__ or "").splitlines()[0].replace("``", "`")
-    return re.sub(r" \(S\d+(?:, S\d+)*\)|; the keys of its kind are in `\w+`", "", line)
-
-
-def _row(found: Field) -> str:
+def _row(struct: type[msgspec.Struct], found: Field) -> str:
     shape, note = found.shape, found.shape.note
-    value = _value(shape)
+    short = _SHORT_FORMS.get((struct, found.key), {})
+    value = short.get("value") or _value(shape)
     if note.facts.get("use") not in (None, Use.CONSTANT) or _holds_templates(shape):
         value += ", *template*"
     inner = (option.note.description for option in shape.options)
     meaning = note.description or next(filter(None, inner), "")
     if not meaning and (parts := _structs(shape)):
-        meaning = _about(parts[0])
-    cells = [f"`{found.key}`", value, _default(found), meaning]
+        meaning = about(parts[0])
+    cells = [f"`{found.key}`", value, short.get("default") or _default(found), meaning]
     return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
 
 
@@ -339,7 +343,7 @@ _OTHERS = (
         "its step fails (kind limit, code branches) before there is one; a number that is written down is refused (P103)",
     ),
     (
-        "pieces of a list of ctx that grows",
+        "pieces of a value of ctx that grows",
         PIECES_MAX,
         "pieces",
         "about a gibibyte; the write fails its run (kind limit)",
@@ -358,7 +362,21 @@ _OTHERS = (
     ("work of one evaluation", expression.FUEL, "units", "the expression fails (kind limit)"),
     ("deliveries of one run", DELIVERIES_MAX, "deliveries", "an incident instead of a further one"),
     ("depth of sub-playbooks", DEPTH_MAX, "levels", "the step fails"),
-    ("events of one decision", EVENTS_MAX, "events", "the execution fails: it never comes to rest"),
+    (
+        "signals of one name that an execution keeps",
+        KEPT_MAX,
+        "signals",
+        "a further one that no step waits for yet is refused",
+    ),
+    (
+        "events of one decision",
+        EVENTS_LEAST,
+        "events",
+        (
+            f"and {EVENTS_PER_TOKEN} for each token and run that was there and each branch that it makes, at most {EVENTS_MAX:,} in all; with"
+            " more the execution fails: it never comes to rest"
+        ),
+    ),
     ("iterations handed out together", CHUNK_MAX, "iterations", "the rest is a further chunk"),
     (
         "a value inline, unless `executor.spec.policy.limits.max_payload_bytes` says otherwise",
@@ -408,6 +426,7 @@ PAGES: Sequence[tuple[str, Callable[[], str]]] = (
     ("docs/reference/language.md", language),
     ("docs/reference/limits.md", limits),
     ("docs/reference/api.md", api_page),
+    ("docs/reference/problems.md", problems_page),
     ("docs/reference/access.md", access_page),
     ("web/openapi.json", api_description),
     ("docs/reference/tools/README.md", tool_index),

@@ -27,7 +27,7 @@ from support.database import BINARIES, Database  # noqa: E402 - after the path i
 INTO = ROOT / "tests/store/layouts"
 COMMITS = {
     2: "972f62e", 3: "8c31910", 5: "2748979", 7: "8cf6c05", 8: "42f08bf",
-    9: "f68b7fb", 11: "59c642e", 12: "dea7156", 13: "2cfa3a5", 14: "24c2353",
+    9: "f68b7fb", 11: "59c642e", 12: "dea7156", 13: "2cfa3a5", 14: "24c2353", 15: "0a36ebe", 16: "108d0bd",
 }  # fmt: skip
 """The last commit on main of each layout that was there: 1 is older than the engine, 4 and 6 came together with the next.
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import msgspec
 
 from petra.kinds import KINDS, SERVER_KINDS, Knobs
-from petra.playbook.grammar import Field, Shape, fields_of
+from petra.playbook.grammar import Field, Shape, about, fields_of
 
 ROOT = Path(__file__).parents[1]
 
@@ -30,7 +30,7 @@ def tool_index() -> str:
     ]
     for kind, struct in KINDS.items():
         where = "the server" if kind in SERVER_KINDS else "a worker"
-        lines.append(f"| [{kind}]({kind}.md) | {_first_line(struct)} | {where} |")
+        lines.append(f"| [{kind}]({kind}.md) | {about(struct)} | {where} |")
     return "\n".join(lines) + "\n"
 
 
@@ -46,11 +46,11 @@ def tool_page(kind: str) -> str:
 
 def _fields(kind: str) -> str:
     struct = KINDS[kind]
-    parts = [_first_line(struct)]
+    parts = [about(struct)]
     if table := _table(struct):
         parts += ["## Fields", *table]
     for inner in _inner(struct):
-        parts += [f"### {inner.__name__}", _first_line(inner), *_table(inner)]
+        parts += [f"### {inner.__name__}", about(inner), *_table(inner)]
     knobs = [field.key for field in fields_of(Knobs).values() if _concerns(field, kind)]
     if fields := [key for key in knobs if key in fields_of(struct)]:
         parts.append("These may stand in any `spec` further out as well:")
@@ -68,7 +68,7 @@ def _concerns(field: Field, kind: str) -> bool:
 
 def _table(struct: type[msgspec.Struct]) -> list[str]:
     rows = [
-        f"| `{field.key}` | {_type(field.shape)} | {_default(field)} | {field.shape.note.description} |"
+        f"| `{field.key}` | {_type(field.shape)} | {_default(field)} | {in_cell(field.shape.note.description)} |"
         for field in fields_of(struct).values()
     ]
     return (
@@ -76,6 +76,11 @@ def _table(struct: type[msgspec.Struct]) -> list[str]:
         if rows
         else []
     )
+
+
+def in_cell(text: str) -> str:
+    """Return a text as a cell of a table has it, where a bar would begin the next one."""
+    return text.replace("|", "\\|")
 
 
 def _inner(struct: type[msgspec.Struct]) -> list[type[msgspec.Struct]]:
@@ -120,7 +125,3 @@ def _default(field: Field) -> str:
         return "required"
     value = field.default()
     return "" if value is None or value == [] else f"`{msgspec.json.encode(value).decode()}`"
-
-
-def _first_line(struct: type[msgspec.Struct]) -> str:
-    return (struct.__doc__ or "").strip().splitlines()[0]

@@ -17,14 +17,23 @@ from _pytest.faulthandler import fault_handler_stderr_fd_key
 from hypothesis import settings
 from support import forks, in_memory
 from support.aws import aws, aws_address
+from support.order import longest_first
 from support.patience import LIMIT_S, LastResort, limited
-from support.postgres import cluster, empty_database, new_database
+from support.postgres import cluster, database, databases, empty_database, new_database
 from thoroughness import few
 
 from petra import early_stem, garbage_collector
 
 # one PostgreSQL and one AWS for all tests of a process
-__all__ = ["aws", "aws_address", "cluster", "empty_database", "new_database"]
+__all__ = [
+    "aws",
+    "aws_address",
+    "cluster",
+    "database",
+    "databases",
+    "empty_database",
+    "new_database",
+]
 
 ROOT = Path(__file__).parents[1]
 
@@ -62,10 +71,15 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
     ) or None
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+@pytest.hookimpl(wrapper=True)
+def pytest_collection_modifyitems(
+    config: pytest.Config, items: list[pytest.Item]
+) -> Generator[None]:
     for item in items:
         if item.nodeid.startswith(SLOW_FOLDERS):
             item.add_marker(pytest.mark.slow)
+    yield
+    items[:] = longest_first(items, getattr(config, "workerinput", {}).get("workercount", 1))
 
 
 @pytest.hookimpl(wrapper=True)

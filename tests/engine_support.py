@@ -18,7 +18,7 @@ from petra.engine.retention import Retention
 from petra.errors import PetraError
 from petra.kernel import Record
 from petra.keychain import Keychain
-from petra.objects import Objects
+from petra.objects import ObjectStore
 from petra.playbook import Playbook, read
 from petra.store.base import Store
 from petra.store.memory import MemoryStore
@@ -108,7 +108,7 @@ async def local(  # noqa: PLR0913 - each is a choice of its own
     holder: str = "",
     shard_lease_s: float = SHARD_LEASE_S,
     retention: Retention | None = None,
-    objects: Objects | None = None,
+    objects: ObjectStore | None = None,
     notifying: Notifying | None = None,
 ) -> AsyncIterator[Home]:
     """Give an engine on a store, with one worker in this process. A store that others share needs a name."""

@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from petra.reduce import Reducer, reduce_value
+from petra.reduce import GROWING, Reducer, reduce_value
+from petra.references import look_through, spliced
 
 ABSENT = object()
 JSON = st.recursive(
@@ -56,6 +57,30 @@ def test_a_reducer_combines(reducer: Reducer, old: Any, new: Any, expected: Any)
 def test_a_reducer_refuses_what_it_cannot_combine(reducer: Reducer, old: Any, new: Any) -> None:
     with pytest.raises(ValueError):
         reduce_value(reducer, old, new, present=True)
+
+
+@pytest.mark.spec("S10")
+@given(
+    reducer=st.sampled_from(sorted(GROWING)),
+    old=st.lists(JSON) | st.dictionaries(st.text(max_size=2), JSON),
+    new=JSON,
+)
+def test_what_is_in_pieces_is_added_to_as_if_it_were_whole(
+    reducer: Reducer, old: Any, new: Any
+) -> None:
+    key = f"e/{'0' * 64}.json"
+    reference = spliced("s", [[len(old), key, 1]], type(old)())
+    try:
+        expected = reduce_value(reducer, old, new, present=True)
+    except ValueError:
+        if reducer != "union":  # who writes to one has seen what is there
+            with pytest.raises(ValueError):
+                reduce_value(reducer, reference, new, present=True)
+        return
+    if reducer == "union":
+        new, expected = [new], [*old, new]  # what it had is left out before
+    found = reduce_value(reducer, reference, new, present=True)
+    assert look_through(found, lambda _: old) == expected
 
 
 @given(reducer=st.sampled_from(get_args(Reducer)), old=JSON, new=JSON)

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from petra.values import canonical, digest, weight
+from petra.values import canonical, digest, index_in, weight
 
 json_values = st.recursive(
     st.none()
@@ -75,3 +75,37 @@ def test_weighing_looks_at_a_sample_only() -> None:
 
     assert weight(Counted([0] * 1_000_000)) > 8_000_000
     assert 0 < Counted.seen <= 100
+
+
+@pytest.mark.spec("S17")
+@given(json_values)
+def test_an_object_with_very_many_keys_has_the_bytes_that_any_has(value: object) -> None:
+    with pytest.MonkeyPatch.context() as patched:
+        whole = canonical(value)
+        patched.setattr("petra.values._WIDE", 1)
+        patched.setattr("petra.values._AT_ONCE", 2)
+        assert canonical(value) == whole
+        assert canonical([value, {"a": value, "ä": [1.5], "\U0010ffff": None}]).count(whole) >= 2
+
+
+def test_no_other_thread_waits_for_a_million_keys_to_be_sorted() -> None:
+    """The encoder would have to sort them in one go; here it is handed what is in order, a thousand at a time."""
+    longest: list[int] = []
+
+    class Encoder:
+        def encode(self, value: object) -> bytes:
+            longest.append(len(value) if isinstance(value, dict) else 0)
+            return b"{}"
+
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr("petra.values._encoder", Encoder())
+        canonical({"rows": {str(n): n for n in range(30_000)}})
+    assert max(longest) == 1_000
+
+
+@pytest.mark.parametrize(
+    ("part", "index"),
+    [("0", 0), ("2", 2), ("3", None), ("-1", None), ("", None), ("a", None), ("²", None), ("9" * 5_000, None)],
+)  # fmt: skip
+def test_a_part_of_a_path_names_an_item_or_none(part: str, index: int | None) -> None:
+    assert index_in(3, part) == index

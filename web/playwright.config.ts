@@ -8,8 +8,9 @@ export default defineConfig({
   outputDir: './test-results',
   workers: 1,
   retries: 0,
-  timeout: 60_000,
-  expect: { timeout: 20_000 },
+  // for what hangs: a busy machine takes long, and fails no flow
+  timeout: 180_000,
+  expect: { timeout: 60_000 },
   reporter: [['line']],
   forbidOnly: true,
   use: {

@@ -45,6 +45,7 @@ export default defineConfig({
     include: ['src/**/*.test.{ts,tsx}'],
     environment: 'node',
     restoreMocks: true,
+    testTimeout: 60_000, // a busy machine fails no test
     // what all import is loaded once for each core, not once for each file; files pass in any order
     pool: 'threads',
     isolate: false,

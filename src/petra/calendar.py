@@ -75,8 +75,8 @@ class Rhythm(NamedTuple):
             return _of_line(line_of(self.cron), zone, after)
         if self.every_s:
             return _of_interval(self.every_s, after)
-        found = sorted({instant(date, self.zone) for date in self.dates})
-        return iter([Nominal(one) for one in found if one > after])
+        times = sorted({instant(date, self.zone) for date in self.dates})
+        return iter([Nominal(one) for one in times if one > after])
 
     def first(self, after: float) -> Nominal | None:
         """Return the first nominal time later than ``after``, or None."""
@@ -84,8 +84,8 @@ class Rhythm(NamedTuple):
 
     def how_many(self, after: float, until: float, most: int) -> int:
         """Count the nominal times in (after, until], ``most`` at most."""
-        found = islice(self.times(after), most)
-        return sum(1 for _ in _while_before(found, until))
+        times = islice(self.times(after), most)
+        return sum(1 for _ in _while_before(times, until))
 
 
 def _while_before(times: Iterator[Nominal], until: float) -> Iterator[Nominal]:
@@ -186,8 +186,8 @@ def _of_line(line: str, zone: ZoneInfo, after: float) -> Iterator[Nominal]:
     waiting: list[_Candidate] = []
     last = after
     for shown in _shown(line, zone, after):
-        found, safe = _instants(shown, zone, both=both)
-        for one in found:
+        instants, safe = _instants(shown, zone, both=both)
+        for one in instants:
             heappush(waiting, one)
         while waiting and waiting[0].at <= safe:
             due = heappop(waiting)

@@ -76,3 +76,7 @@ class ObjectError(UnreadableError):
 
 class UsageError(PetraError):
     """A command or a call was given something it cannot use."""
+
+
+class MalformedError(UsageError):
+    """What was given can never be used, however things stand: a name that is none, a number out of its bounds."""

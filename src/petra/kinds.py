@@ -24,7 +24,7 @@ Map = Annotated[dict[str, Any], Meta(extra={"use": Use.TASK})]
 """A mapping, with templates in its values."""
 Texts = Annotated[list[str], Meta(extra={"use": Use.TASK})]
 """A list of texts that may be templates."""
-Number = Annotated[int | float | str, Meta(extra={"use": Use.TASK})]
+Number = Annotated[int | float | str, Meta(extra={"use": Use.TASK, "number": True})]
 """A number, or a template that gives one."""
 Flag = Annotated[bool | str, Meta(extra={"use": Use.TASK})]
 """True or false, or a template that gives one of them."""
@@ -32,8 +32,7 @@ Flag = Annotated[bool | str, Meta(extra={"use": Use.TASK})]
 ServerText = Annotated[str, Meta(extra={"use": Use.SERVER_TASK})]
 ServerTexts = Annotated[list[str] | str, Meta(extra={"use": Use.SERVER_TASK})]
 ServerData = Annotated[Any, Meta(extra={"use": Use.SERVER_TASK})]
-ServerMap = Annotated[dict[str, Any] | str, Meta(extra={"use": Use.SERVER_TASK})]
-ServerNumber = Annotated[int | float | str, Meta(extra={"use": Use.SERVER_TASK})]
+ServerNumber = Annotated[int | float | str, Meta(extra={"use": Use.SERVER_TASK, "number": True})]
 # What nobody renders.
 Constant = Annotated[str, Meta(extra={"use": Use.CONSTANT})]
 """Text that nobody renders: code, names."""
@@ -405,6 +404,9 @@ def add_kind(kind: str, fields: type[Fields]) -> None:
     if _KNOWN.setdefault(kind, fields) is not fields:
         raise ValueError(f"the kind '{kind}' is taken")
 
+
+EXTRAS = frozenset({"postgres", "duckdb", "mcp"})
+"""Kinds that need packages which do not come with Petra by themselves: the extra of the same name brings them."""
 
 SERVER_KINDS = frozenset({"playbook", "human", "wait"})
 """Kinds that the server runs itself: the only task of their step (S5)."""

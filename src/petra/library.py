@@ -24,6 +24,7 @@ from petra.playbook.model import Task
 from petra.playbook.problems import Problem, Problems, did_you_mean
 from petra.playbook.tree import Map
 from petra.playbook.yaml12 import TEXT_BYTES_MAX, parse
+from petra.sightings import Sightings
 
 COMPANY_MAX: Final = 256
 """So many playbooks can be gathered around one."""
@@ -35,7 +36,7 @@ _TESTS = (".test.yaml", ".test.yml")
 _SKIPPED = frozenset({".git", ".venv", "node_modules", "__pycache__", ".petra"})
 
 
-class Head(NamedTuple):
+class FileHead(NamedTuple):
     """What a file says about its playbook; what it does not say is empty."""
 
     file: Path
@@ -58,14 +59,18 @@ class Library:
     The first folder is that of whoever calls. ``shelves`` are looked through with the folders in them.
     """
 
-    def __init__(self, *folders: Path, shelves: Sequence[Path] = ()) -> None:
+    def __init__(
+        self, *folders: Path, shelves: Sequence[Path] = (), seen: Sightings | None = None
+    ) -> None:
+        """Make one; in ``seen`` it is noted what was looked at."""
+        self._seen = seen if seen is not None else Sightings()
         self.folders = folders
         self.shelves = tuple(shelves)
-        self._heads: dict[Path, Head | None] = {}
+        self._heads: dict[Path, FileHead | None] = {}
 
     def beside(self, file: Path) -> Library:
         """Return the library of another file, with the same shelves; what was read is not read again."""
-        made = Library(file.parent, shelves=self.shelves)
+        made = Library(file.parent, shelves=self.shelves, seen=self._seen)
         made._heads = self._heads
         return made
 
@@ -75,38 +80,38 @@ class Library:
         One that is named and cannot be read is meant if no other is: whoever reads it says what is wrong.
         """
         named = map(Path, places(self.folders[0].as_posix(), path) if self.folders else ())
-        files = [file for file in named if file.suffix in _SUFFIXES and file.is_file()]
+        files = [file for file in named if file.suffix in _SUFFIXES and self._seen.ask(Path.is_file, file)]  # fmt: skip
         for file in files:
             head = self._head(file, "")
             if head is not None and fits(head, version):
                 return file
         for folder in (*self.folders, *self.shelves):
-            found = meant(list(self._holding(folder, path)), path, version)
-            if found is not None:
-                return found.file
+            texts = meant(list(self._holding(folder, path)), path, version)
+            if texts is not None:
+                return texts.file
         return next((file for file in files if self._head(file, "") is None), None)
 
-    def heads(self) -> Iterator[Head]:
+    def heads(self) -> Iterator[FileHead]:
         """Yield what every file of the folders says about its playbook."""
         for folder in self.folders:
             yield from self._holding(folder, "")
         yield from self.shelved()
 
-    def shelved(self) -> Iterator[Head]:
+    def shelved(self) -> Iterator[FileHead]:
         """Yield those of the shelves."""
         for folder in self.shelves:
             yield from self._holding(folder, "")
 
-    def _holding(self, folder: Path, words: str) -> Iterator[Head]:
-        for file in files_of(folder, deep=folder in self.shelves):
+    def _holding(self, folder: Path, words: str) -> Iterator[FileHead]:
+        for file in self._seen.ask(_all_of, folder, folder in self.shelves):
             head = self._head(file, words)
             if head is not None:
                 yield head
 
-    def _head(self, file: Path, words: str) -> Head | None:
+    def _head(self, file: Path, words: str) -> FileHead | None:
         """Read the head of a file, once, when it is first seen to hold the words."""
         if file not in self._heads:
-            raw = _content(file)
+            raw = self._seen.ask(_content, file)
             if words.encode() not in raw:
                 return None
             self._heads[file] = _head_of(file, raw)
@@ -121,9 +126,13 @@ def files_of(folder: Path, *, deep: bool) -> Iterator[Path]:
             yield file
 
 
-def beside(file: Path, shelves: Sequence[Path] = ()) -> Library:
+def _all_of(folder: Path, deep: bool) -> list[Path]:  # noqa: FBT001 - as it is asked
+    return list(files_of(folder, deep=deep))
+
+
+def beside(file: Path, shelves: Sequence[Path] = (), seen: Sightings | None = None) -> Library:
     """Return the library of a playbook: what lies in its folder, and on the shelves."""
-    return Library(file.parent, shelves=shelves)
+    return Library(file.parent, shelves=shelves, seen=seen)
 
 
 class Gathered(Struct, frozen=True):
@@ -159,14 +168,14 @@ class Gathered(Struct, frozen=True):
 
 
 def gather(
-    file: Path, playbook: Playbook, shelves: Sequence[Path] = (), *, read: Callable[[Path], Reading]
+    file: Path, playbook: Playbook, shelves: Sequence[Path] = (), *, read: Callable[[Path], Reading], seen: Sightings | None = None
 ) -> Gathered:  # fmt: skip
-    """Gather what a playbook may call; ``read`` reads a file.
+    """Gather what a playbook may call; ``read`` reads a file, and in ``seen`` it is noted what was looked at.
 
     Raises:
         UsageError: there is too much of it.
     """
-    library, found = beside(file, shelves), dict[str, Reading]()
+    library, readings = beside(file, shelves, seen), dict[str, Reading]()
     named: set[str] = set()
     todo = [(file, playbook)]
     while todo:
@@ -176,13 +185,13 @@ def gather(
         named |= {_place(file, one) for one in called if one is not None}
         every = [head.file for head in around.heads()] if _calls_by_template(book) else []
         for one in filter(None, [*called, *every]):
-            if (place := _place(file, one)) not in found:
-                found[place] = reading = read(one)
+            if (place := _place(file, one)) not in readings:
+                readings[place] = reading = read(one)
                 todo += [(one, reading.playbook)] if reading.playbook is not None else []
-                if len(found) > COMPANY_MAX:
+                if len(readings) > COMPANY_MAX:
                     raise UsageError(_too_many(file))
-    good = {place: one for place, one in found.items() if one.ok and one.playbook is not None}
-    faulty = tuple(one for place, one in found.items() if place in named and place not in good)
+    good = {place: one for place, one in readings.items() if one.ok and one.playbook is not None}
+    faulty = tuple(one for place, one in readings.items() if place in named and place not in good)
     shelved = {_place(file, head.file): None for head in library.shelved()} if good else {}
     order = [*(place for place in shelved if place in good), *sorted(good.keys() - shelved.keys())]
     return Gathered(
@@ -252,7 +261,7 @@ def missing(
 
 def _is_itself(playbook: Playbook, path: str, version: str | None) -> bool:
     meta = playbook.metadata
-    head = Head(Path(), meta.name, meta.path or "", _text(meta.version) or "")
+    head = FileHead(Path(), meta.name, meta.path or "", _text(meta.version) or "")
     return meant([head], path, version) is not None
 
 
@@ -280,7 +289,7 @@ def _content(file: Path) -> bytes:
         return b""
 
 
-def _head_of(file: Path, raw: bytes) -> Head | None:
+def _head_of(file: Path, raw: bytes) -> FileHead | None:
     """Return what a file says about its playbook; None where it is none, or nobody can read it."""
     try:
         tree = parse(raw.decode("utf-8-sig"), Problems())
@@ -291,7 +300,7 @@ def _head_of(file: Path, raw: bytes) -> Head | None:
         return None
     path = metadata.get("path")
     name = metadata.get("name")
-    return Head(
+    return FileHead(
         file,
         name if isinstance(name, str) else "",
         path if isinstance(path, str) else "",

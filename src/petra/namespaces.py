@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from petra.errors import UsageError
+from petra.errors import MalformedError
 
 DEFAULT: Final = "default"
 """The namespace of whatever names none."""
@@ -22,7 +22,7 @@ def namespace_name(given: str) -> str:
         UsageError: it is none.
     """
     if not _NAME.fullmatch(given):
-        raise UsageError(
+        raise MalformedError(
             f"'{given[:100]}' is no name of a namespace: letters, digits and ._- , at most 63 of them"
         )
     return given

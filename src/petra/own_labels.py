@@ -15,15 +15,6 @@ EVENT: Final = "petra/event"
 """Those of what a trigger started: its name, and the key of the event (S24)."""
 IN_A_ROW: Final = "petra/in-a-row"
 """How many executions led to one that was started by the end of another."""
-
-
-def triggered_by(labels: Mapping[str, str]) -> dict[str, str] | None:
-    """Return the trigger that started an execution, and the key of the event; None: no trigger did."""
-    if TRIGGER not in labels:
-        return None
-    return {"name": labels[TRIGGER], "key": labels.get(EVENT, "")}
-
-
 TRACE: Final = "petra/traceparent"
 """The trace context that the call came with which started it, where a server keeps traces."""
 

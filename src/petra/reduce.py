@@ -4,6 +4,8 @@ Rule 1: a reducer is pure and returns a new value; neither operand is changed.
 Rule 2: ``first`` and ``last`` ask whether the key exists; to all others a null is nothing yet.
 Rule 3: ``merge`` is shallow and the newer key wins. ``union`` takes a list for its elements and anything
 else for one element, and keeps first appearances; elements are the same when their encoding is.
+Rule 4: what is in pieces (S18) is not read here: what is written goes to its tail. Whoever writes to a ``union`` leaves out before
+what it has.
 
 | reducer | nothing there | old and new |
 |---|---|---|
@@ -24,14 +26,16 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any, Final, Literal, TypeAlias
 
-from petra.references import is_spliced
+from petra.references import is_long_list, is_spliced
 from petra.values import canonical
 
 Reducer: TypeAlias = Literal[
     "last", "first", "append", "extend", "sum", "min", "max", "merge", "union"
 ]
-ADDING: Final = frozenset(("append", "extend"))
-"""Reducers that only add to the end of a list: that may be in pieces, and nobody needs to read them (S18)."""
+ADDING: Final = frozenset(("append", "extend", "merge"))
+"""Reducers that only add to what is there: that may be in pieces, and nobody needs to read them (S18)."""
+GROWING: Final = ADDING | {"union"}
+"""Reducers whose values may be in pieces."""
 
 
 def reduce_value(reducer: Reducer, old: Any, new: Any, *, present: bool) -> Any:
@@ -48,7 +52,7 @@ def reduce_value(reducer: Reducer, old: Any, new: Any, *, present: bool) -> Any:
 
 
 def _append(old: Any, new: Any) -> Any:
-    if is_spliced(old):
+    if is_long_list(old):
         return {**old, "tail": [*old["tail"], new]}
     return [*_list("append", old), new]
 
@@ -56,7 +60,7 @@ def _append(old: Any, new: Any) -> Any:
 def _extend(old: Any, new: Any) -> Any:
     if not isinstance(new, list):
         raise _refused("extend", "a list", new)
-    if is_spliced(old):
+    if is_long_list(old):
         return {**old, "tail": [*old["tail"], *new]}
     return [*_list("extend", old), *new]
 
@@ -80,11 +84,17 @@ def _merge(old: Any, new: Any) -> Any:
     for value in (old if old is not None else {}, new):
         if not isinstance(value, dict):
             raise _refused("merge", "objects", value)
+    if is_spliced(old):
+        if is_long_list(old):
+            raise _refused("merge", "objects", [])
+        return {**old, "tail": {**old["tail"], **new}}
     return {**(old or {}), **new}
 
 
 def _union(old: Any, new: Any) -> Any:
     added = new if isinstance(new, list) else [new]
+    if is_long_list(old):
+        return {**old, "tail": [*old["tail"], *added]}
     seen: dict[bytes, Any] = {}
     for item in (*_list("union", old), *added):
         seen.setdefault(canonical(item), item)

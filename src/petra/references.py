@@ -6,7 +6,8 @@ Rule 2: a part of a referenced value is the same reference with a ``path``; noth
 ``checksum`` stay those of the whole object.
 Rule 3: nothing here reads an object. Who needs one stops with ``NeededError``, and goes on when somebody brought it.
 Rule 4: a long list may be in ``pieces``, each an object of its own, and a ``tail``, which stands in the reference itself: it is the items of
-all of them in that order. Its ``key`` is that of the first piece, its ``size`` that of all.
+all of them in that order. Its ``key`` is that of the first piece, its ``size`` that of all. So may a large object with names: of a name
+that several pieces have, the last one counts.
 """
 
 from __future__ import annotations
@@ -79,7 +80,7 @@ def _are_pieces(value: dict[str, Any]) -> bool:
     return (
         isinstance(pieces, list)
         and len(pieces) > 0
-        and isinstance(value["tail"], list)
+        and isinstance(value["tail"], list | dict)
         and all(_is_piece(one) for one in pieces)
         and pieces[0][1] == value["key"]
     )
@@ -93,14 +94,21 @@ def _is_piece(value: Any) -> bool:
 
 
 def is_spliced(value: Any) -> bool:
-    """Tell whether a value is a reference to a list in pieces, and to all of it."""
+    """Tell whether a value is a reference to a list or an object in pieces, and to all of it."""
     return (
         type(value) is dict and "pieces" in value and not value.get("path") and is_reference(value)
     )
 
 
-def spliced(store: str, pieces: list[list[Any]], tail: list[Any]) -> dict[str, Any]:
-    """Make the reference to a list in pieces: of each the number of its items, its key and its bytes."""
+def is_long_list(value: Any) -> bool:
+    """Tell whether a value is a reference to a list in pieces, and to all of it."""
+    return is_spliced(value) and isinstance(value["tail"], list)
+
+
+def spliced(
+    store: str, pieces: list[list[Any]], tail: list[Any] | dict[str, Any]
+) -> dict[str, Any]:
+    """Make the reference to what is in pieces: of each the number of its items, its key and its bytes."""
     key = pieces[0][1] if pieces else ""
     size = sum(one[2] for one in pieces)
     return {
@@ -121,13 +129,14 @@ def objects_of(reference: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 
 def look_through(reference: Mapping[str, Any], read: Callable[[dict[str, Any]], Any]) -> Any:
-    """Return what the reference to a list in pieces leads to, each of them read.
+    """Return what the reference to a list or an object in pieces leads to, each of them read.
 
     Raises:
         NeededError: of all the pieces that were not brought.
         UnreadableError: a piece cannot be had, or is none.
     """
-    found: list[Any] = []
+    tail = reference["tail"]
+    found = type(tail)()
     missing: dict[str, dict[str, Any]] = {}
     for one, (count, key, _) in zip(objects_of(reference), reference["pieces"], strict=True):
         try:
@@ -135,13 +144,37 @@ def look_through(reference: Mapping[str, Any], read: Callable[[dict[str, Any]], 
         except NeededError as lack:
             missing.update({needed["key"]: needed for needed in lack.references})
             continue
-        if not isinstance(piece, list) or len(piece) != count:
-            raise UnreadableError("parse", f"{key:.80} is no list of {count:,} items")
-        found += piece
+        if type(piece) is not type(found) or len(piece) != count:
+            what = (
+                f"list of {count:,} items"
+                if isinstance(tail, list)
+                else f"object of {count:,} names"
+            )
+            raise UnreadableError("parse", f"{key:.80} is no {what}")
+        found = put_behind(found, piece)
     if missing:
         raise NeededError(*missing.values())
-    found += reference["tail"]
-    return walk(reference, found)
+    return walk(reference, put_behind(found, tail))
+
+
+def with_tail(reference: Mapping[str, Any], do: Callable[[Any], Any]) -> dict[str, Any]:
+    """Return the reference to what is in pieces with something done to each item of its tail."""
+    tail = reference["tail"]
+    if isinstance(tail, dict):
+        return {**reference, "tail": {name: do(item) for name, item in tail.items()}}
+    return {**reference, "tail": [do(item) for item in tail]}
+
+
+def put_behind(found: Any, more: Any) -> Any:
+    """Return a list or an object with more of it behind; ``found`` may be changed."""
+    if isinstance(found, list):
+        found += more
+    else:
+        found.update(more)
+    return found
+
+
+_PLAIN = frozenset((type(None), bool, int, float, str))
 
 
 def references_within(value: Any) -> Iterator[dict[str, Any]]:
@@ -150,13 +183,15 @@ def references_within(value: Any) -> Iterator[dict[str, Any]]:
     while waiting:
         one = waiting.pop()
         if isinstance(one, list):
-            waiting += one
+            if not _PLAIN.issuperset(map(type, one)):  # a long list of numbers is seen in one go
+                waiting += one
         elif isinstance(one, dict):
             if not is_reference(one):
                 waiting += one.values()
                 continue
             yield one
-            waiting += one.get("tail", ())
+            tail = one.get("tail", ())
+            waiting += tail.values() if isinstance(tail, dict) else tail
 
 
 def _checksum(key: str) -> str:
@@ -188,7 +223,13 @@ def read_reference(value: Any) -> Reference:
 
 def part_of(reference: Mapping[str, Any], *path: str | int) -> dict[str, Any]:
     """Return the reference to a part of what a reference leads to; of a list in pieces, that to a part of a piece."""
-    if "pieces" in reference and not reference.get("path") and path and type(path[0]) is int:
+    if (
+        "pieces" in reference
+        and not reference.get("path")
+        and type(reference["tail"]) is list
+        and path
+        and type(path[0]) is int
+    ):
         index = path[0]
         for (count, _, _), piece in zip(
             reference["pieces"], objects_of(reference) if index >= 0 else (), strict=False

@@ -18,8 +18,15 @@ import msgspec
 
 Json: TypeAlias = "bool | int | float | str | list[Json] | dict[str, Json] | None"
 
+INDEX_DIGITS: Final = 15
 _WEIGHED: Final = 64
 """Items of a list, or of an object, that are weighed for all of them; deeper down a quarter of that, and so on."""
+
+_WIDE: Final = 10_000
+"""Keys of an object that are sorted here: the encoder takes twenty times as long, and lets no other thread run meanwhile."""
+
+_AT_ONCE: Final = 1_000
+"""Keys of such an object that are encoded together."""
 
 _encoder = msgspec.json.Encoder(order="deterministic")
 
@@ -30,8 +37,32 @@ def canonical(value: object) -> bytes:
     Raises:
         ValueError: the value holds a NaN or an infinity, which JSON cannot say.
     """
-    _refuse_non_finite(value)
+    if _is_wide(value):
+        return b"".join(_pieces(value))
     return _encoder.encode(value)
+
+
+def _pieces(value: object) -> Iterator[bytes]:
+    """Encode a value that has an object with very many keys somewhere."""
+    if not _is_wide(value):
+        yield _encoder.encode(value)
+    elif isinstance(value, dict):
+        keys, before = iter(sorted(value)), b"{"  # in the order of their bytes
+        while some := list(islice(keys, _AT_ONCE)):
+            yield before + b",".join(_members({key: value[key] for key in some}))
+            before = b","
+        yield b"}"
+    elif isinstance(value, list | tuple):
+        yield b"[" + b",".join(b"".join(_pieces(item)) for item in value) + b"]"
+
+
+def _members(some: dict[str, Any]) -> Iterator[bytes]:
+    """Encode some members of an object, which come in order."""
+    if not _is_wide(some):
+        yield _encoder.encode(some)[1:-1]
+        return
+    for key, item in some.items():
+        yield _encoder.encode(key) + b":" + b"".join(_pieces(item))
 
 
 def texts_in(value: object) -> Iterator[str]:
@@ -95,13 +126,32 @@ def weight(value: object) -> int:
     return round(total)
 
 
-def _refuse_non_finite(value: object) -> None:
+def _is_wide(value: object) -> bool:
+    """Tell whether there is an object with very many keys in a value; what is no JSON value is refused."""
     if isinstance(value, float):
         if not math.isfinite(value):
             raise ValueError(f"{value} is not a JSON value")
     elif isinstance(value, dict):
+        wide = len(value) > _WIDE
         for item in value.values():
-            _refuse_non_finite(item)
+            if _is_wide(item):
+                wide = True
+        return wide
     elif isinstance(value, list | tuple):
+        wide = False
         for item in value:
-            _refuse_non_finite(item)
+            if _is_wide(item):
+                wide = True
+        return wide
+    return False
+
+
+def index_in(length: int, part: str) -> int | None:
+    """Return the place in a list of that length that a part of a path names; None where it names none.
+
+    Other scripts have digits, too, which ``int`` does not read; and of very many digits it reads none at all.
+    """
+    if not (part.isascii() and part.isdigit() and len(part) <= INDEX_DIGITS):
+        return None
+    index = int(part)
+    return index if index < length else None

@@ -12,10 +12,10 @@ from support.clocks import FakeClock
 
 from petra.accounts import Audit
 from petra.accounts.audit import Note
-from petra.store.faults import Fault, faulty
 from petra.store.memory import MemoryStore
 from petra.store.memory_accounts import MemoryAccounts
 from petra.store.sqlite import SqliteStore
+from petra.testing.store_faults import StoreFault, faulty
 from petra.values import canonical
 
 
@@ -89,7 +89,7 @@ def test_a_write_that_nobody_knows_of_is_not_written_twice() -> None:
         store = MemoryStore(clock=lambda: 1.0)
         unsure = faulty(
             store.accounts,  # type: ignore[arg-type]
-            lambda name, _: Fault.AFTER if name == "note" and next(first, False) else None,
+            lambda name, _: StoreFault.AFTER if name == "note" and next(first, False) else None,
         )
         audit = Audit(unsure, FakeClock())  # type: ignore[arg-type]
         await audit.note(Note(actor="ann", act="POST /x"))

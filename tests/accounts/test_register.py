@@ -149,6 +149,7 @@ def test_users_are_added_by_who_administers_all_that_they_get(
     run(work)
 
 
+@pytest.mark.slow
 def test_who_administers_a_namespace_gets_no_further() -> None:
     async def work(world: World) -> None:
         register, admin = world.register, somebody("admin@a")

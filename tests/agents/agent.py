@@ -8,12 +8,17 @@ import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import httpx2
-from mcp import Client, StdioServerParameters
-from mcp.client.streamable_http import streamable_http_client
 from support import forks
+from support.later import later
+
+if TYPE_CHECKING:
+    import mcp
+    from mcp.client import streamable_http
+else:
+    mcp, streamable_http = later("mcp"), later("mcp.client.streamable_http")
 
 PETRA = str(Path(sys.executable).parent / "petra")
 HEAD = "apiVersion: petra/v1\nkind: Playbook\n"
@@ -60,7 +65,7 @@ BOOKS = {"adds": ADDS, "refund": REFUND, "plain": PLAIN, "large": LARGE}
 class Agent:
     """An agent: what it calls comes back as data, or as the problem of the tool."""
 
-    def __init__(self, client: Client) -> None:
+    def __init__(self, client: mcp.Client) -> None:
         self.client = client
 
     async def tools(self) -> dict[str, Any]:
@@ -85,8 +90,8 @@ class Agent:
 @asynccontextmanager
 async def over_a_pipe(home: Path, *more: str, **env: str) -> AsyncIterator[Agent]:
     command, *args = forks.MCP.command("mcp", "--home", str(home), *more)
-    how = StdioServerParameters(command=command, args=args, env={**os.environ, **env})
-    async with Client(how) as client:
+    how = mcp.StdioServerParameters(command=command, args=args, env={**os.environ, **env})
+    async with mcp.Client(how) as client:
         yield Agent(client)
 
 
@@ -94,8 +99,8 @@ async def over_a_pipe(home: Path, *more: str, **env: str) -> AsyncIterator[Agent
 async def over_http(url: str, token: str, query: str = "") -> AsyncIterator[Agent]:
     headers = {"Authorization": f"Bearer {token}"} if token else {}
     async with httpx2.AsyncClient(headers=headers, timeout=60) as http:
-        transport = streamable_http_client(f"{url}/mcp{query}", http_client=http)
-        async with Client(transport) as client:
+        transport = streamable_http.streamable_http_client(f"{url}/mcp{query}", http_client=http)
+        async with mcp.Client(transport) as client:
             yield Agent(client)
 
 

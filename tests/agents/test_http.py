@@ -7,13 +7,18 @@ import json
 import signal
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import httpx2
 import pytest
 from agents.agent import ADDS, LARGE, PLAIN, REFUND, over_a_pipe, over_http
-from mcp import MCPError
 from server.conftest import Served, serve
+from support.later import later
+
+if TYPE_CHECKING:
+    import mcp
+else:
+    mcp = later("mcp")
 
 pytestmark = pytest.mark.slow
 
@@ -114,7 +119,7 @@ def test_a_namespace_without_a_role_is_not_there(served: Served) -> None:
 
     async def scenario() -> Any:
         async with over_http(served.url, viewer, "?namespace=secret") as agent:
-            with pytest.raises(MCPError, match="not-found"):
+            with pytest.raises(mcp.MCPError, match="not-found"):
                 await agent.tools()
             return await agent.problem("list_executions")
 

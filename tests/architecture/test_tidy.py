@@ -52,7 +52,6 @@ LARGE_FILES = {
     "src/petra/store/postgres.py": "the protocol, method by method",
     "src/petra/store/postgres_write.py": "a statement per function",
     "src/petra/store/sqlite.py": "the protocol, method by method",
-    "src/petra/store/sqlite_read.py": "a query per function",
     "src/petra/store/sqlite_write.py": "a statement per function",
     "src/petra/testing/simulation.py": "the shell of the kernel in virtual time",
     "src/petra/testing/store_conformance.py": "a claim per function",

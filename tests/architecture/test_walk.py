@@ -1,4 +1,4 @@
-"""The walk in ARCHITECTURE.md: every file and function that it names is there, and one step goes that way."""
+"""ARCHITECTURE.md: its table has every package; every file and function of its walk is there, and one step goes that way."""
 
 from __future__ import annotations
 
@@ -22,12 +22,15 @@ Place = tuple[str, str]
 """A file, and a function of it."""
 
 
+def chapter(title: str) -> str:
+    text = (ROOT / "ARCHITECTURE.md").read_text("utf-8")
+    return text.partition(f"## {title}\n")[2].partition("\n## ")[0]
+
+
 def walk() -> list[list[Place]]:
     """What each numbered line of the walk names, in order; a line that goes back has the lines that it repeats."""
-    text = (ROOT / "ARCHITECTURE.md").read_text("utf-8")
-    chapter = text.partition("## The way of one step")[2].partition("\n## ")[0]
     lines: list[list[Place]] = []
-    for item in re.split(r"^\d+\. ", chapter, flags=re.MULTILINE)[1:]:
+    for item in re.split(r"^\d+\. ", chapter("The way of one step"), flags=re.MULTILINE)[1:]:
         named: list[Place] = []
         if back := re.search(r"lines (\d+) to (\d+) again", item):
             named += [place for line in lines[int(back[1]) - 1 : int(back[2])] for place in line]
@@ -60,9 +63,20 @@ def test_the_walk_names_what_is_there() -> None:
 
 
 def test_the_walk_fits_on_half_a_page() -> None:
-    text = (ROOT / "ARCHITECTURE.md").read_text("utf-8")
-    chapter = text.partition("## The way of one step")[2].partition("\n## ")[0]
-    assert len(chapter.strip().splitlines()) <= 30
+    assert len(chapter("The way of one step").strip().splitlines()) <= 30
+
+
+def test_the_table_of_layers_has_every_package_once() -> None:
+    rows = [
+        line.split("|")[1] for line in chapter("The layers").splitlines() if line.startswith("| `")
+    ]
+    named = [name for row in rows for name in re.findall(r"`(\w+)`", row)]
+    there = {
+        path.stem
+        for path in SOURCES.iterdir()
+        if path.suffix == ".py" or (path / "__init__.py").exists()
+    }
+    assert sorted(named) == sorted(name for name in there if not name.startswith("__"))
 
 
 @contextmanager

@@ -53,6 +53,7 @@ def test_a_board_is_the_same_whoever_began_to_look_when() -> None:
         assert sum(row.done + row.failed for row in whole.rows.values()) == ended, name
 
 
+@pytest.mark.slow
 def test_a_tree_fits_the_terminal_and_shows_every_step() -> None:
     for name, log in example_logs():
         made = LiveTree(Board(log.execution), lambda: 2e9)
@@ -93,6 +94,28 @@ def test_what_is_handed_out_again_is_told_once_per_batch() -> None:
     assert len(lines) == 2
 
 
+def test_what_led_to_an_incident_is_told_before_it() -> None:
+    again = [e.RunRedelivered(run="r", delivery=n) for n in (2, 3)]
+    incident = e.IncidentRaised(run="r", step="s", message="5 deliveries were lost")
+    lines = Teller(Board("x")).lines(records(started("r"), *again, incident, again[0]))
+    assert [line.split(maxsplit=2)[-1] for line in lines] == [
+        "handed out again ×2",
+        "5 deliveries were lost",
+        "handed out again",
+    ]
+
+
+def test_each_branch_that_asks_somebody_is_told_with_its_own_question() -> None:
+    asking = [
+        e.StepStarted(
+            run=str(n), step="s", consumed=[], armed=e.Armed(items=[e.NewItem(id=f"i{n}", spec={"title": f"n {n}"})])
+        )
+        for n in range(3)
+    ]  # fmt: skip
+    lines = Teller(Board("x")).lines(records(*asking))
+    assert [line.rpartition(": ")[2] for line in lines] == ["n 0", "n 1", "n 2"]
+
+
 def test_durations_count_from_the_start_also_after_a_resume() -> None:
     log = records(
         started("r"),
@@ -103,6 +126,13 @@ def test_durations_count_from_the_start_also_after_a_resume() -> None:
     teller = Teller(Board("x"))
     teller.board.take(log[0])  # before anybody looked
     assert "1m00s" in teller.lines(log[1:])[0]
+
+
+def test_what_has_ended_takes_no_longer_the_later_one_looks() -> None:
+    ended = e.ExecutionEnded(status="completed", output=None)
+    entry = e.Produced(id="t", step="s")
+    begun = e.ExecutionStarted(playbook="p", digest="", workload={}, entry=entry)
+    assert tree(begun, ended, now=86_400.0)[0].endswith("completed 1.0s")
 
 
 def test_a_loop_has_a_bar_with_what_is_in_flight_and_what_failed() -> None:

@@ -52,6 +52,7 @@ def test_check_is_content_with_what_lies_beside_or_is_applied(
     assert "[P401]" in command("check", "parent.yaml").stdout
 
 
+@pytest.mark.slow
 def test_run_says_so_before_it_starts(command: Command) -> None:
     put("parent", call("child"))
     first = command("run", "parent.yaml")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -11,9 +12,13 @@ import pytest
 from cli.processes import data, line_with, petra, started
 from click.testing import Result
 
+from petra.cli import going_on
+from petra.cli.left import Left, left_in
 from petra.clock import SystemClock
+from petra.engine.conditions import Conditions
 from petra.errors import UsageError
 from petra.playbook.problems import InvalidPlaybookError
+from petra.store.base import Store
 
 Command = Callable[..., Result]
 pytestmark = pytest.mark.slow
@@ -129,6 +134,32 @@ def test_run_alone_goes_on_until_nothing_can(command: Command) -> None:
         "later": ["waiting"],
     }  # fmt: skip
     assert "2 executions wait; 'petra ps' shows for what" in command("run").stdout
+
+
+@pytest.mark.spec("S16")
+def test_run_alone_goes_on_with_a_child_that_nobody_waits_for_and_that_is_not_there_yet(
+    command: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its parent has ended: what is there looked as if nothing went on, and the child was left running."""
+    looked, looked_again = asyncio.Event(), asyncio.Event()
+    unmet = Conditions.unmet
+
+    async def look(store: Store) -> Left:
+        (looked_again if looked.is_set() else looked).set()
+        return await left_in(store)
+
+    async def begin_then(*arguments: Any) -> str:
+        await looked_again.wait()
+        return await unmet(*arguments)
+
+    later = NAP.replace("}}\n", "}, next: {arcs: [{step: call}]}}\n")
+    put("parent", later + call("work", ", wait: false"))
+    put("work", WORK)
+    run(command, "parent", "--detach")
+    monkeypatch.setattr(going_on, "left_in", look)
+    monkeypatch.setattr(Conditions, "unmet", begin_then)
+    assert command("run").exit_code == 0
+    assert status(command) == {"parent": ["completed"], "work": ["completed"]}
 
 
 @pytest.mark.parametrize("goes_on", ["run", "watch", "patch"])

@@ -81,6 +81,14 @@ def test_a_folded_command_can_still_be_pasted(columns: int) -> None:
     assert shlex.split(shown.replace("\\\n", "")) == shlex.split(command)
 
 
+@pytest.mark.parametrize("columns", [60, 80, 100])
+def test_a_command_inside_a_sentence_is_not_broken(columns: int) -> None:
+    said = f"  {'x' * (columns - 25)} 'petra watch 01a1f48309e8-243f930cd24d' goes on."
+    lines = fold(said, columns).split("\n")
+    assert any("'petra watch 01a1f48309e8-243f930cd24d'" in line for line in lines)
+    assert max(map(len, lines)) <= columns
+
+
 def test_carets_go_with_the_line_that_they_are_under(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys.stdout, "isatty", lambda: True, raising=False)
     monkeypatch.setenv("COLUMNS", "40")

@@ -7,10 +7,12 @@ import asyncio
 import pytest
 
 from petra.cli.left import left_in
+from petra.engine.letters import Message, encode
+from petra.kernel import commands as c
 from petra.store.memory import MemoryStore
 from petra.store.memory_permits import MemoryPermits
 from petra.store.permits import SHOWN
-from petra.store.rows import LineMoved, LineName, LineRow, PermitRow
+from petra.store.rows import Batch, Letter, LineMoved, LineName, LineRow, PermitRow
 from petra.testing.store_rows import applied, make_row, make_start
 
 LINE = LineName(namespace="default", limit="resource db", key="")
@@ -43,3 +45,26 @@ def test_who_is_let_in_meanwhile_goes_on() -> None:
     assert asyncio.run(_going("")) == ("a",), "there is room"
     assert asyncio.run(_going("a")) == ("a",), "the room is taken, and by itself"
     assert asyncio.run(_going("", held="b")) == (), "the room is another's"
+
+
+@pytest.mark.spec("S16")
+def test_what_a_letter_will_start_is_coming_and_nothing_else_is() -> None:
+    """Who decided it may have ended: nobody that is there waits for it."""
+
+    async def coming() -> tuple[str, ...]:
+        store = MemoryStore(clock=lambda: 0.0)
+        await applied(store, make_start("there", row=make_row("there")))
+        start = encode(Message(command=c.Start(now=0.0), digest="d"))
+        bodies = {
+            "child": start,
+            "there": start,
+            "over": encode(Message(command=c.ChildEnded(now=0.0, child="child", status="failed"))),
+            "later": b'{"command": 7}',
+        }
+        letters = tuple(
+            Letter(id=name, execution=name, body=body, at=0.0) for name, body in bodies.items()
+        )
+        await store.commit(Batch(letters=letters))
+        return (await left_in(store)).coming
+
+    assert asyncio.run(coming()) == ("child",)

@@ -7,16 +7,21 @@ import subprocess
 import sys
 from collections.abc import Awaitable, Callable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
-from lsprotocol import types as lsp
-from pygls.lsp.client import LanguageClient
 from support import forks
+from support.later import later
 
 from petra.cli.check import check_reading
 from petra.library import beside
 from petra.playbook import read
+
+if TYPE_CHECKING:
+    from lsprotocol import types as lsp
+    from pygls.lsp import client as lsp_client
+else:
+    lsp, lsp_client = later("lsprotocol.types"), later("pygls.lsp.client")
 
 pytestmark = pytest.mark.slow
 
@@ -46,7 +51,7 @@ class Editor:
     """An editor: opens documents, waits for their problems, asks."""
 
     def __init__(self) -> None:
-        self.client = LanguageClient("editor", "1")
+        self.client = lsp_client.LanguageClient("editor", "1")
         self._published: asyncio.Queue[lsp.PublishDiagnosticsParams] = asyncio.Queue()
         self.messages: list[Any] = []
 

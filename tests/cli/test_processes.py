@@ -12,8 +12,9 @@ from support import forks
 
 
 def test_what_a_test_leaves_running_is_ended(tmp_path: Path) -> None:
-    left, over = started_anew(tmp_path, "--version"), started_anew(tmp_path, "--version")
-    left.send_signal(signal.SIGSTOP)  # it will not end by itself
+    left = started_anew(tmp_path, "--version")
+    left.send_signal(signal.SIGSTOP)  # before it can end by itself
+    over = started_anew(tmp_path, "--version")
     over.communicate()
     end_what_is_left()
     assert (left.returncode, over.returncode) == (-signal.SIGKILL, 0)

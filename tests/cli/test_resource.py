@@ -61,6 +61,7 @@ def test_check_says_what_is_wrong_with_a_limit(command: Command) -> None:
         assert words in found.output
 
 
+@pytest.mark.slow
 @pytest.mark.spec("S15", "S11")
 def test_explain_says_which_place_an_execution_has(command: Command) -> None:
     Path("book.yaml").write_text(BOOK)

@@ -68,6 +68,7 @@ def test_what_is_accepted_exits_with_0(waiting: tuple[Path, str]) -> None:
         (("ps", "--limit", "0"), 2, "not in the range"),
         (("signal", "x", "go", "--payload", "{"), 2, "--payload is not JSON"),
         (("signal", "x", "go", "--payload", "@nothing.json"), 2, "cannot read nothing.json"),
+        (("signal", "x", "go", "--payload", "[" * 100_000), 2, "it is nested too deeply"),
         (("run", "nothing.yaml"), 1, "there is no such file"),
         (("run", "pay.yaml", "--home", "pay.yaml"), 1, "pay.yaml cannot be used"),
     ],

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import time
 from pathlib import Path
 
 import pytest
 from cli.conftest import Command
 
 from petra.cli.open_document import Document
+from petra.cli.schedule import _began
 from petra.editor.complete import complete
 from petra.errors import UsageError
 from petra.kernel.scope import execution_data
@@ -131,3 +133,20 @@ def test_a_playbook_reads_for_which_time_it_was_started() -> None:
         "name": "nightly", "nominal": "2026-11-16T02:30:00+01:00",
     }  # fmt: skip
     assert "schedule" not in execution_data(State(id="e"))
+
+
+@pytest.mark.parametrize(
+    ("started", "said"),
+    [
+        ("2026-11-19T16:06:50+00:00", "16:06:50"),
+        ("2026-11-20T09:00:00+00:00", "2026-11-20 09:00:00"),
+    ],
+)
+def test_when_one_began_has_its_day_only_where_that_is_another_one(
+    monkeypatch: pytest.MonkeyPatch, started: str, said: str
+) -> None:
+    monkeypatch.setenv("TZ", "UTC")
+    time.tzset()
+    assert _began({"nominal": "2026-11-19T16:06:45+00:00", "started": started}) == said
+    monkeypatch.undo()
+    time.tzset()

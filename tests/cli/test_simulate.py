@@ -142,6 +142,9 @@ def test_the_workload_is_merged_from_file_and_single_values(
     }
 
 
+DEEP = "[" * 100_000
+
+
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
@@ -150,6 +153,8 @@ def test_the_workload_is_merged_from_file_and_single_values(
         (("--set", "a=1", "--set", "a.b=2"), "'a' is a value, not an object"),
         (("--workload", "{"), "the workload is not JSON"),
         (("--workload", "[1]"), "must be a JSON object"),
+        (("--workload", '{"a": ' + DEEP), "it is nested too deeply"),
+        (("--set", f"a={DEEP}"), "it is nested too deeply"),
         (("--workload", "@gone.json"), "cannot read gone.json: No such file"),
         (("-i", "-o", "json"), "leave '-o json' out"),
         (("--steps", "0"), "0 is not in the range"),
@@ -167,6 +172,8 @@ def test_a_playbook_with_errors_is_not_walked(command: Command, parcels: Path) -
     assert result.exit_code == 1
     assert "did you mean 'collect'?" in result.output
     assert command("simulate", "gone.yaml").exit_code == 1
+    told = json.loads(command("simulate", "parcels.yaml", "-o", "json").stdout)
+    assert [one["code"] for one in told["problems"]] == ["P104"]
 
 
 @pytest.mark.spec("S3")
@@ -176,3 +183,32 @@ def test_a_refused_workload_is_told(command: Command, parcels: Path) -> None:
     result = command("simulate", "parcels.yaml")
     assert result.exit_code == 1
     assert "refused: " in result.output
+
+
+PLAIN = """\
+apiVersion: petra/v1
+kind: Playbook
+metadata: {name: plain}
+workflow:
+  - step: ask
+    tool: {kind: human, title: "Go on?"}
+"""
+
+
+@pytest.mark.spec("S14")
+def test_a_person_who_is_told_no_actions_approves_or_rejects(
+    command: Command, parcels: Path
+) -> None:
+    (parcels / "plain.yaml").write_text(PLAIN, "utf-8")
+    said = [command("simulate", "plain.yaml", "--seed", str(seed)).output for seed in range(20)]
+    assert not [one for one in said if "act.refused" in one]
+    assert {"approve", "reject"} <= set(re.findall(r"work item of ask: (\w+)", "".join(said)))
+
+
+def test_by_hand_the_actions_of_a_plain_question_are_offered(
+    command: Command, parcels: Path
+) -> None:
+    (parcels / "plain.yaml").write_text(PLAIN, "utf-8")
+    done = command("simulate", "-i", "plain.yaml", typed="\n")
+    assert "approve, reject [JSON], wait, or quit" in done.stderr
+    assert "completed, after 0 s" in done.stdout

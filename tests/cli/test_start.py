@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from click.testing import Result
 
-from petra.errors import UsageError
+from petra.errors import PetraError, UsageError
 
 Command = Callable[..., Result]
 pytestmark = pytest.mark.spec("S16")
@@ -87,3 +87,19 @@ def test_a_file_is_run_and_not_started(command: Command) -> None:
     Path("bill.yaml").write_text(BILL % (1, 1))
     with pytest.raises(UsageError, match=r"'petra run bill\.yaml' starts it"):
         command("start", "bill.yaml")
+
+
+def test_a_server_that_does_not_answer_is_no_playbook_that_is_missing(
+    command: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PETRA_TOKEN", "petra_x")
+    with pytest.raises(UsageError, match=r"does not answer: .*; is 'petra serve' running there"):
+        command("start", "shop", "--server", "http://127.0.0.1:1")
+
+
+def test_a_home_that_cannot_be_read_is_no_playbook_that_is_missing(command: Command) -> None:
+    Path(".petra").mkdir(mode=0o700)
+    Path(".petra/petra.db").write_text("this is no database " * 100)
+    with pytest.raises(PetraError) as told:
+        command("start", "shop")
+    assert "no playbook is applied" not in str(told.value)

@@ -80,12 +80,22 @@ def test_an_event_is_tried_with_a_file_or_a_name_and_nothing_is_started(command:
     assert command("ps", "-o", "json").output.strip() == "[]"
 
 
-@pytest.mark.parametrize("given", ["[]", "{", "@nowhere.json"])
-def test_what_is_no_event_is_told(command: Command, given: str) -> None:
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ("[]", "is to be an object"),
+        ("{", "is not JSON"),
+        ("[" * 100_000, "is nested too deeply"),
+        ("@nowhere.json", "cannot read nowhere.json: No such file"),
+    ],
+    ids=["list", "no-json", "deep", "no-file"],
+)
+def test_what_is_no_event_is_told(command: Command, given: str, words: str) -> None:
     _write(shop=HOOK)
     done = command("trigger", "test", "shop.yaml", "--event", given)
     assert done.exit_code == 2
     assert "--event" in done.output
+    assert words in done.output
 
 
 def test_what_is_wrong_with_a_trigger_is_told_with_its_line(command: Command) -> None:

@@ -11,6 +11,7 @@ from texts import PETRA, workflow
 from petra import __version__
 from petra.cli import petra
 from petra.playbook.schema import json_schema
+from petra.store.errors import StoreError
 
 PETRA_COMMAND = (sys.executable, "-c", "from petra.cli import main; main()")
 OLD = "# mine\n" + workflow(
@@ -84,7 +85,19 @@ def test_migrate_of_a_missing_file_is_a_problem(tmp_path: Path) -> None:
     assert "[P001]" in result.output
 
 
+def test_migrate_as_json_tells_what_is_wrong_as_json_too(tmp_path: Path) -> None:
+    result = run("migrate", file(tmp_path, BAD), "-o", "json")
+    assert result.exit_code == 1
+    assert [one["code"] for one in json.loads(result.stdout)["problems"]] == ["P104"]
+
+
 # graph, schema, init
+
+
+def test_graph_draws_an_execution_as_svg_and_says_so_where_another_form_is_asked() -> None:
+    result = run("graph", "0190aa00bb11", "-f", "dot")
+    assert result.exit_code == 2
+    assert "drawn as svg, not as dot" in result.stderr
 
 
 def test_graph_draws_what_is_correct_and_tells_what_is_not(tmp_path: Path) -> None:
@@ -99,6 +112,13 @@ def test_graph_draws_what_is_correct_and_tells_what_is_not(tmp_path: Path) -> No
 
 def test_schema_prints_the_schema() -> None:
     assert json.loads(run("schema").stdout) == json_schema()
+
+
+def test_schema_prints_the_schema_of_each_kind_of_document() -> None:
+    kinds = ("test", "schedule", "trigger", "resource", "notify")
+    schemas = {kind: json.loads(run("schema", kind).stdout) for kind in kinds}
+    assert "units" in schemas["resource"]["properties"]
+    assert len({schema["title"] for schema in schemas.values()}) == len(kinds)
 
 
 def test_init_writes_a_playbook_that_checks_without_a_word(tmp_path: Path) -> None:
@@ -158,3 +178,15 @@ def test_a_slip_in_a_verb_gets_a_suggestion() -> None:
     result = run("chekc")
     assert result.exit_code == 2
     assert "did you mean 'check'?" in result.stderr
+
+
+@pytest.mark.parametrize(
+    "verb", [("ps",), ("get", "x"), ("verify",), ("db", "stats")], ids=" ".join
+)
+def test_a_file_that_is_no_database_is_told_with_the_next_move(
+    tmp_path: Path, verb: tuple[str, ...]
+) -> None:
+    file(tmp_path, "no database " * 100, "petra.db")
+    result = CliRunner().invoke(petra, [*verb, "--home", str(tmp_path)])
+    assert isinstance(result.exception, StoreError)
+    assert "is no database of SQLite; put a copy in its place" in str(result.exception)

@@ -9,5 +9,5 @@ import pytest
 def kind(request: pytest.FixtureRequest) -> str:
     """Which store a test runs on: ``memory``, ``sqlite``, or the address of an empty database."""
     if request.param == "postgres":
-        return str(request.getfixturevalue("new_database")())
+        return str(request.getfixturevalue("database"))
     return str(request.param)

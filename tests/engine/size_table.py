@@ -46,6 +46,11 @@ BRANCH = (
 )
 
 
+WRITES = """{kind: noop, spec: {policy: {rules: [{else: {then: {set_ctx: {one: "VALUE"}}}}]}}}"""
+ONE = "policy: {resources: [{name: one}]}"
+"""The order decides, so the branches run one after the other."""
+
+
 def looped(loop: str, tool: str, before: str = GEN) -> str:
     """A loop over what ``gen`` came to."""
     return f"""{before}
@@ -324,5 +329,164 @@ TABLE: dict[str, tuple[str, str]] = {  # the workflow, and what is under executo
             """{kind: sqlite, database: ":memory:", command: "select length(:a) > 0 as n, :b as b", params: {a: "{{ gen.rows[0].pad }}", b: "{{ args.all[4].id }}"}}"""
         ),
         "",
+    ),
+    # What is said of data elsewhere
+    "a schema of the workload": (
+        GEN,
+        "input_schema: {type: object, required: [rows], properties: {rows: {type: array, minItems: 6, items: {required: [pad]}}}}",
+    ),
+    "a result by the name of its step": (
+        guard("{{ step['gen'].result.rows | length == 6 and step.gen.status.ok }}"),
+        "",
+    ),
+    "a branch's item": (
+        f"""{GEN}
+    next: {{arcs: [{{step: e, foreach: "{{{{ gen.rows }}}}", as: row}}]}}
+  - {{step: e, tool: {{kind: python, args: {{id: "{{{{ branch.item.id + (_branch.item.pad == args.row.pad) | int }}}}"}}, code: "result = id"}}, next: {{arcs: [{{step: j}}]}}}}
+  - {{step: j, spec: {{join: {{merge: {{into: ids}}}}}}, tool: {{kind: noop}}}}
+""",
+        "",
+    ),
+    "the same written by every branch": (
+        fanned(WRITES.replace("VALUE", "{{ gen.rows }}"), "{on_unreachable: proceed}"),
+        "",
+    ),
+    "another one written by every branch": (
+        fanned(WRITES.replace("VALUE", "{{ args.row }}"), "{on_unreachable: proceed}", ONE),
+        "resources: {one: 1}",
+    ),
+    "a merge that is the result of its join": (
+        fanned(ROW, "{merge: {strategy: append}}").replace(
+            "tool: {kind: noop}}\n",
+            """tool: {kind: noop}, next: {arcs: [{step: use}]}}
+  - {step: use, tool: {kind: python, args: {n: "{{ join | length }}", one: "{{ join[4].id }}"}, code: "result = [n, one]"}}
+""",
+        ),
+        "",
+    ),
+    "a merge of both arcs": (
+        f"""{GEN}
+    next: {{spec: {{mode: inclusive}}, arcs: [{{step: a, args: {{rows: "{{{{ gen.rows }}}}"}}}}, {{step: b, args: {{rows: "{{{{ gen.rows[5] }}}}"}}}}]}}
+  - {{step: a, spec: {{{ONE}}}, tool: {{kind: python, args: {{rows: "{{{{ args.rows }}}}"}}, code: "result = rows"}}, next: {{arcs: [{{step: join}}]}}}}
+  - {{step: b, spec: {{{ONE}}}, tool: {{kind: python, args: {{rows: "{{{{ args.rows }}}}"}}, code: "result = rows"}}, next: {{arcs: [{{step: join}}]}}}}
+  - {{step: join, spec: {{join: {{mode: arcs, merge: {{into: all}}}}}}, tool: {{kind: noop}}}}
+""",
+        "resources: {one: 1}",
+    ),
+    "the reducer min": (reduced("{{ iter.row.pad }}"), reducer("min")),
+    "what an iteration keeps": (
+        looped(
+            'in: "{{ gen.rows }}", iterator: row',
+            """
+      - {name: keep, kind: noop, spec: {policy: {rules: [{else: {then: {set_iter: {kept: "{{ iter.row }}"}}}}]}}}
+      - {name: use, kind: python, args: {id: "{{ iter.kept.id }}", same: "{{ iter.kept.pad == iter.row.pad }}"}, code: "result = [id, same]"}""",
+        ),
+        "",
+    ),
+    "the item of the outer loop": (
+        looped(
+            'in: "{{ [gen.rows, gen.rows] }}", iterator: all, loop: {in: "{{ iter.all }}", iterator: row}',
+            """{kind: python, args: {n: "{{ iter.parent.all | length + iter.row.id }}"}, code: "result = n"}""",
+        ),
+        "",
+    ),
+    "a choice on a worker": (
+        used(
+            """[{name: one, kind: python, args: {rows: "{{ args.all }}"}, code: "result = {'rows': rows}"}, {choose: ["""
+            """{when: "{{ one.rows | length > 6 }}", do: [{name: many, kind: python, code: "result = 'many'"}]}, """
+            """{when: "{{ one.rows[5].id == 5 }}", do: [{name: few, kind: python, code: "result = 'few'"}]}, """
+            """{else: [{name: none, kind: python, code: "result = 'none'"}]}]}]"""
+        ),
+        "",
+    ),
+    "rounds on a worker": (
+        used(
+            """[{until: {when: "{{ one.rows | length > 5 }}", max: 3, do: [{name: one, kind: python, args: {rows: "{{ args.all }}"}, """
+            """code: "result = {'rows': rows}"}]}}, {name: end, kind: python, args: {n: "{{ one.rows | length }}"}, code: "result = n"}]"""
+        ),
+        "",
+    ),
+    "another try because of what came": (
+        used(
+            """{name: one, kind: python, args: {rows: "{{ args.all }}", n: "{{ _attempt }}"}, code: "result = {'rows': rows, 'n': n}", spec: {policy: {rules: [{when: "{{ outcome.result.rows | length == 6 and outcome.result.n < 3 }}", then: {do: retry, attempts: 5, delay: 0}}]}}}"""
+        ),
+        "",
+    ),
+    "a failure that says much": (
+        """
+  - step: gen
+    tool: {kind: python, args: {pad: "{{ workload.pad }}"}, code: "raise ValueError('x' * pad)"}
+    next: {arcs: [{step: yes, when: "{{ event.status == 'error' and event.error.kind == 'unknown' }}"}, {step: no}]}"""
+        + YES_NO,
+        "",
+    ),
+    "what undoes a step": (
+        f"""{GEN.rstrip()[:-1]}}}
+    spec: {{compensate: {{tool: {{kind: python, args: {{n: "{{{{ gen.rows | length }}}}", one: "{{{{ gen.rows[3] }}}}"}}, code: "assert [n, one['id']] == [6, 3]"}}}}}}
+    next: {{arcs: [{{step: fails}}]}}
+  - {{step: fails, tool: {{kind: python, code: "raise ValueError('no')"}}}}
+""",
+        "policy: {compensation: on_failure}",
+    ),
+    "people whom data names": (
+        f"""{GEN}
+    next: {{arcs: [{{step: ask}}]}}
+  - step: ask
+    tool: {{kind: human, title: "?", assignees: {{users: "{{{{ gen.rows | map(attribute='k') | list }}}}"}}, priority: "{{{{ gen.rows | length }}}}"}}
+    next: {{arcs: [{{step: yes, when: "{{{{ ask.data.rows | length == 6 }}}}"}}, {{step: no}}]}}
+{YES_NO}""",
+        "",
+    ),
+    "an operator's outcome": (
+        """
+  - step: hold
+    tool: {kind: wait, signal: {name: go}}
+    next: {arcs: [{step: yes, when: "{{ hold.payload.rows | length == 6 and event.result.payload.rows[2].id == 2 }}"}, {step: no}]}"""
+        + YES_NO,
+        'output: "{{ hold }}"',
+    ),
+    "one of several waits": (
+        """
+  - step: wait
+    tool: {kind: wait, any_of: [{as: late, for_s: 900}, {as: go, signal: {name: go}}]}
+    next: {arcs: [{step: yes, when: "{{ wait.which == 'go' and wait.payload.rows | length == 6 }}"}, {step: no}]}"""
+        + YES_NO,
+        'output: "{{ wait.payload.rows[1] }}"',
+    ),
+    "a signal that was kept": (
+        """
+  - {step: hold, tool: {kind: wait, signal: {name: begin}}, next: {arcs: [{step: wait}]}}
+  - step: wait
+    tool: {kind: wait, signal: {name: go}}
+    next: {arcs: [{step: yes, when: "{{ wait.payload.rows | length == 6 }}"}, {step: no}]}"""
+        + YES_NO,
+        'output: "{{ wait.payload.rows[1] }}"',
+    ),
+    "a child that is not waited for": (
+        f"""{GEN}
+    next: {{arcs: [{{step: call}}]}}
+  - step: call
+    tool: {{kind: playbook, path: child, wait: false, args: {{rows: "{{{{ gen.rows }}}}", pad: 1}}}}
+    next: {{arcs: [{{step: yes, when: "{{{{ call.execution }}}}"}}, {{step: no}}]}}
+{YES_NO}""",
+        'output: "{{ gen.rows | length }}"',
+    ),
+    "the environment of a shell": (
+        used(
+            """{kind: shell, argv: [sh, -c, "echo $N $ID"], env: {N: "{{ gen.rows | length }}", ID: "{{ args.all[4].id }}"}}"""
+        ),
+        "",
+    ),
+    "parameters of DuckDB": (
+        used(
+            """{kind: duckdb, command: "select length($a) > 0 as n, $b as b", params: {a: "{{ gen.rows[0].pad }}", b: "{{ args.all[4].id }}"}}"""
+        ),
+        "",
+    ),
+    "a body over HTTP": (
+        used(
+            """{kind: http, method: POST, url: "{{ workload.url }}", json: {rows: "{{ gen.rows }}", one: "{{ args.all[4].id }}"}}"""
+        ),
+        'output: "{{ use.data }}"',
     ),
 }

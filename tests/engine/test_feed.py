@@ -12,6 +12,7 @@ from engine_support import Ear, chain, local, opened, playbook
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.clocks import FakeClock, settle
+from support.notices import notices
 from thoroughness import few
 
 from petra.clock import SystemClock
@@ -30,19 +31,19 @@ from petra.engine.news import (
     Listed,
     News,
     Place,
+    Printed,
     Reset,
     Told,
     Topic,
 )
 from petra.errors import PetraError
 from petra.kernel import Record
-from petra.kernel.notices import notices
 from petra.kernel.replay import encode_body
 from petra.store.memory import MemoryStore
 from petra.store.rows import Batch, Change, ExecutionRow, WorkItemRow
 from petra.testing import Simulation
 from petra.wire import Attempt
-from petra.wire.frames import Retrying
+from petra.wire.frames import LogLine, Retrying
 
 QUEUE = 4
 WHY = PetraError("that was all")
@@ -334,6 +335,28 @@ def test_hints_of_workers_reach_who_follows_and_are_in_no_log() -> None:
                 assert await anext(messages) == Gone(execution="e1")
 
     asyncio.run(scenario())
+
+
+@pytest.mark.parametrize("told", [True, False])
+def test_who_listens_before_an_execution_begins_hears_what_is_printed_in_its_place(
+    *, told: bool
+) -> None:
+    async def scenario() -> list[News]:
+        feed = Feed(QUEUE * 4)
+        writer = Writer(feed)
+        with feed.subscribe("x") as heard:
+            await writer.append(2, told=told)
+            feed.printed([LogLine(at=1.0, execution="x", step="s", task="t", text="one")])
+            await writer.append(2, told=told)
+            feed.close(WHY)
+            messages = follow(feed, writer.store, FakeClock(), "x", heard=heard)
+            return await taken(messages, lambda message: isinstance(message, Ended))
+
+    messages = asyncio.run(scenario())
+    kinds = [type(message) for message in messages]
+    assert numbers(messages) == [1, 2, 3, 4]
+    # where nothing tells of records, they are read from the log before anything else
+    assert kinds == [Appended, *([Printed, Appended] if told else [Printed]), Ended]
 
 
 def test_asking_what_there_is_waits_for_one_batch_at_most() -> None:

@@ -12,8 +12,8 @@ from engine_support import chain
 from support.clocks import FakeClock, settle
 
 from petra.engine import Engine
+from petra.engine.lease_names import Mint, shard_named
 from petra.engine.manners import BreachError
-from petra.engine.mint import Mint, shard_named
 from petra.kernel import commands as c
 from petra.store.bus import Heard, InProcessBus
 from petra.store.memory import MemoryStore

@@ -53,8 +53,11 @@ LOST = "the result and the writes of a run that the server made fail"
 WHOLE = "what was written to a large ctx value"
 UNRECORDED = {
     "a schema of ctx": {LOST},
+    "another one written by every branch": {LOST},
     "the reducer append": {WHOLE},
     "the reducer extend": {WHOLE},
+    "the reducer merge": {WHOLE},
+    "the reducer union": {WHOLE},
 }
 """What a log does not hold of some constructs."""
 

@@ -23,8 +23,8 @@ from petra.engine.life import StoppedError
 from petra.kernel import events as e
 from petra.kernel.permit_events import PermitGiven
 from petra.store import Batch, BrokenError, Committed
-from petra.store.faults import Fault, faulty
 from petra.store.memory import MemoryStore
+from petra.testing.store_faults import StoreFault, faulty
 
 LIMIT, KEYS, COUNT = 2, 3, 18
 BOOK = playbook(
@@ -78,10 +78,12 @@ async def _lived(crashes: list[tuple[int, bool]]) -> Oracle:
     started = 0
     for _ in range(200):
         at, after = plans.pop(0) if plans else (10**9, False)
-        fault = Fault.CRASH_AFTER if after else Fault.CRASH_BEFORE
+        fault = StoreFault.CRASH_AFTER if after else StoreFault.CRASH_BEFORE
         commits = 0
 
-        def plan(method: str, _number: int, at: int = at, fault: Fault = fault) -> Fault | None:
+        def plan(
+            method: str, _number: int, at: int = at, fault: StoreFault = fault
+        ) -> StoreFault | None:
             nonlocal commits
             commits += method == "commit"
             return fault if method == "commit" and commits == at else None

@@ -71,6 +71,7 @@ def has_loaded(pid: int, library: str) -> bool:
     return library in Path(f"/proc/{pid}/maps").read_text()
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="what a process has loaded is read from /proc")
 @pytest.mark.usefixtures("stems_anew")  # one that is forked has both
 @pytest.mark.parametrize("name", LOOPS)

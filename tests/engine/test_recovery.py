@@ -13,6 +13,7 @@ from petra.clock import SystemClock
 from petra.engine import Engine
 from petra.engine.inbox import Inbox
 from petra.engine.limits import AGAIN_S, DUE_MAX, ENTRY_BYTES, RECOVER_MAX
+from petra.engine.packed import PackedRows
 from petra.engine.shards import Shards
 from petra.engine.submissions import of_time
 from petra.engine.wakes import Wakes
@@ -20,7 +21,7 @@ from petra.kernel import commands as c
 from petra.playbook import read
 from petra.store.base import Store
 from petra.store.memory import MemoryStore
-from petra.store.rows import ExecutionFilter, RecordRow, StoredExecution
+from petra.store.rows import ExecutionFilter, Pending, PendingRow, RecordRow, StoredExecution
 from petra.store.sqlite import SqliteStore
 from petra.testing.store_rows import applied, make_next, make_start
 from petra.wire import frames
@@ -85,6 +86,64 @@ def test_the_first_run_goes_out_before_everything_is_read(in_order: bool) -> Non
         rows = [row for n in range(LIVE) for row in await store.read(f"e{n}")]
         lost = sum(row.type == "run.redelivered" for row in rows)
         assert lost == (0 if in_order else LIVE)
+
+    asyncio.run(scenario())
+
+
+def test_what_was_lost_waits_packed_and_in_its_order() -> None:
+    rows = [
+        PendingRow(
+            execution=f"e{number // 10}-{'x' * 40}",
+            pending=Pending(run=f"{number:032x}", delivery=1 + number % 3, kinds="python"),
+            namespace="one",
+        )
+        for number in range(3_000)
+    ]
+    packed = PackedRows()
+    assert (len(packed), packed.first(5)) == (0, [])
+    for at in range(0, len(rows), 1_000):
+        packed.add(rows[at : at + 1_000])
+    packed.add([])
+    assert sum(map(len, packed._packed)) < 60 * len(rows)  # some 600 bytes each as they are
+    found: list[PendingRow] = []
+    while packed:
+        some = packed.first(700)
+        assert some == packed.first(700)  # they stay
+        assert len(packed) == len(rows) - len(found)
+        packed.drop(len(some))
+        found += some
+    assert found == rows
+
+
+@pytest.mark.spec("S11")
+def test_what_nobody_had_was_not_lost_however_often_its_engine_died() -> None:
+    """A run of a pool whose workers are elsewhere, and away: six crashes make no incident of it."""
+
+    async def scenario() -> None:
+        store = Reading()
+        book = playbook(
+            "  - step: work\n    spec: {pool: etl}\n    tool: {kind: python, code: 'result = 1'}\n"
+        )
+        async with Engine(store) as engine:
+            await engine.start(book, execution="e", allow_unsound=True)
+        for _ in range(6):
+            async with Engine(store, handed_back=False) as engine:
+
+                async def decided(engine: Engine = engine) -> bool:
+                    return engine.to_come_back is None
+
+                await until(decided)
+        types = [row.type for row in await store.read("e")]
+        assert types == ["execution.started", "step.started", *["run.taken_back"] * 6]
+        hands = Hands(store)
+        async with Engine(store, handed_back=True) as engine:
+            hello = frames.Hello(worker="w", pool="etl", slots=1, credit=1)
+            await engine.connections.receive(hands, hello)
+
+            async def out() -> bool:
+                return hands.taken == 1
+
+            await until(out)
 
     asyncio.run(scenario())
 

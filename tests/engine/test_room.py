@@ -14,7 +14,16 @@ from petra.engine.limits import STALE_S
 from petra.engine.roster import Roster
 from petra.engine.workers import Bounds, Queue, WorkerSeen
 
-QUEUES = [Queue("a"), Queue("b"), Queue("a", "x"), Queue("a", "y")]
+DUCK, BOTH = frozenset({"duckdb"}), frozenset({"duckdb", "http"})
+QUEUES = [
+    Queue("a"),
+    Queue("b"),
+    Queue("a", "x"),
+    Queue("a", "y"),
+    Queue("a", kinds=DUCK),
+    Queue("a", "x", BOTH),
+]
+KINDS = [None, DUCK, BOTH, frozenset({"http"})]
 BOUNDS = [
     Bounds(),
     Bounds(namespaces=frozenset({"x"})),
@@ -47,6 +56,7 @@ def test_whatever_workers_do_the_one_with_most_room_is_found(data: st.DataObject
     def come() -> None:
         pool, bounds = data.draw(st.sampled_from(["a", "b"])), data.draw(st.sampled_from(BOUNDS))
         worker = WorkerSeen(Wire(), "w", pool, data.draw(st.integers(0, 4)), slots=4, bounds=bounds)
+        worker.kinds = data.draw(st.sampled_from(KINDS))
         roster.add(worker)
         if data.draw(st.booleans()):
             roster.keep(worker.link, lambda: None)

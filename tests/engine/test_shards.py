@@ -19,8 +19,9 @@ from petra.engine.news import Appended
 from petra.engine.shards import Shards
 from petra.kernel import commands as c
 from petra.kernel import verify
+from petra.store.base import Committed
 from petra.store.memory import MemoryStore
-from petra.store.rows import SHARDS, ExecutionFilter, shard_of
+from petra.store.rows import SHARDS, Batch, ExecutionFilter, shard_of
 
 LEASE_S = 5.0
 
@@ -134,6 +135,34 @@ def test_a_shard_with_runs_out_is_kept_until_they_are_back() -> None:
         assert {shard_of(f"e{n}") for n in leaving} > set(range(SHARDS)) - held
         one.out.clear()
         assert await one.turn() == SHARDS // 2
+
+    asyncio.run(scenario())
+
+
+def test_who_leaves_while_it_claims_gives_that_back_too() -> None:
+    """Two that end at once: what the first one leaves is claimed by the other, which is ending."""
+
+    async def scenario() -> None:
+        clock = FakeClock()
+        store = MemoryStore(clock=clock.now)
+        last = Holder(store, clock, "last")
+        claimed, looked = asyncio.Event(), asyncio.Event()
+
+        class Slow(Owned):
+            async def gained(self, shards: Collection[int], *, in_order: bool) -> None:
+                claimed.set()
+                await looked.wait()
+                await super().gained(shards, in_order=in_order)
+
+        last.shards.owner = Slow(last)
+        holding = asyncio.create_task(last.shards.hold())
+        await claimed.wait()
+        holding.cancel()
+        await asyncio.gather(holding, return_exceptions=True)
+        looked.set()
+        await last.shards.settle()
+        await last.shards.leave()
+        assert {row.holder for row in (await store.shards()).values()} == {""}
 
     asyncio.run(scenario())
 
@@ -297,5 +326,32 @@ def test_what_another_engine_does_is_followed_as_if_it_were_done_here() -> None:
             assert seen == [record.seq for record in await one.records(name)]
             assert (await one.rest(name)).status == "completed"
             assert (await one.get(name)).version == len(seen)
+
+    asyncio.run(scenario())
+
+
+@pytest.mark.spec("S17")
+def test_a_playbook_goes_along_with_the_first_start_that_is_passed_on_and_with_no_other(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async def scenario() -> None:
+        store = store_in_memory()
+        brought: list[int] = []
+        commit = store.commit
+
+        async def noted(batch: Batch) -> Committed:
+            if any(letter.execution.startswith("away") for letter in batch.letters):
+                brought.append(len(batch.playbooks))
+            return await commit(batch)
+
+        monkeypatch.setattr(store, "commit", noted)
+        async with engines(store, "one", "two") as (one, _):
+            book = chain(1)
+            away = [f"away{n}" for n in range(1000) if not one.engine.shards.owns(f"away{n}")][:3]
+            for name in away:
+                await one.engine.start(book, execution=name)
+            for name in away:
+                assert (await one.rest(name)).status == "completed"
+        assert brought == [1, 0, 0]
 
     asyncio.run(scenario())

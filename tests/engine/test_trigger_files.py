@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
+from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import pytest
 from support.trigger_works import WHO, Works, a_trigger, played, until
@@ -116,3 +119,28 @@ async def test_a_folder_that_cannot_be_read_is_told_and_looked_for_again(tmp_pat
         assert await _keys(works) == ["a.csv"]
         await desk.resume(WHO, "orders")
         await _looked(works, 2)
+
+
+class _Deaf:
+    """Takes the end for one of its own, as clients of brokers may."""
+
+    def __init__(self, begun: asyncio.Event) -> None:
+        self._begun = begun
+
+    async def run(self) -> None:
+        self._begun.set()
+        with suppress(asyncio.CancelledError):
+            await asyncio.Event().wait()
+
+
+@played
+async def test_a_watcher_that_swallows_its_end_does_not_hold_up_that_of_the_engine(
+    tmp_path: Path,
+) -> None:
+    works, begun = Works(), asyncio.Event()
+    async with works.open() as desk:
+        watches: Any = works.engine.triggers.watches
+        watches._makers = {"files": lambda *_: _Deaf(begun)}
+        await works.apply_books("ship")
+        await desk.apply(WHO, a_trigger(_text(tmp_path), "orders"))
+        await begun.wait()

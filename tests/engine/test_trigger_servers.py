@@ -73,6 +73,7 @@ async def _knows(home: Home, name: str) -> bool:
     return home.engine.triggers.registry.get("default", name) is not None
 
 
+@pytest.mark.slow
 def test_two_servers_that_get_the_same_events_at_once_start_each_once(
     two_stores: Callable[[], Awaitable[list[Store]]],
 ) -> None:

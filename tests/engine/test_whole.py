@@ -11,7 +11,7 @@ from click.testing import CliRunner
 from engine_support import playbook
 
 from petra.cli import petra as command
-from petra.desk import whole as module
+from petra.desk import whole_values as module
 from petra.embedded import Home
 from petra.playbook import to_yaml
 from petra.references import is_reference
@@ -80,4 +80,4 @@ def test_explain_shows_what_a_gate_reads_of_a_large_value(tmp_path: Path) -> Non
     home = str(tmp_path / "home")
     run = CliRunner().invoke(command, ["run", str(file), "--home", home, "-o", "json"])
     shown = CliRunner().invoke(command, ["explain", json.loads(run.stdout)["id"], "--home", home])
-    assert "make | length > 5000 is False" in shown.output, shown.output
+    assert "make | length > 5000 is false" in shown.output, shown.output

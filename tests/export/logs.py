@@ -8,7 +8,7 @@ from pathlib import Path
 
 from petra.export import ExportedLog
 from petra.testing.runner import run_case
-from petra.testing.session import Verdict, cases_of, suite_files
+from petra.testing.session import CaseVerdict, cases_of, suite_files
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 
@@ -28,7 +28,7 @@ def logs_of(file: Path) -> tuple[tuple[str, ExportedLog], ...]:
 
 def _logs(file: Path) -> Iterator[tuple[str, ExportedLog]]:
     for case in cases_of(file):
-        assert not isinstance(case, Verdict), case.message
+        assert not isinstance(case, CaseVerdict), case.message
         simulation = run_case(case).simulation
         assert simulation is not None
         for execution in simulation.executions.values():

@@ -5,7 +5,7 @@ from hypothesis import event, given
 from hypothesis import strategies as st
 
 from petra.errors import ExpressionError
-from petra.expr import expression_paths, paths, rewrite, rewrite_expression, wrap_bare
+from petra.expr import paths, rewrite, wrap_bare
 
 RENAMED = {
     ("output",): ("outcome",),
@@ -74,11 +74,6 @@ def test_renaming_touches_only_the_leading_path(source: str, expected: str) -> N
 
 def test_a_renamed_path_is_quoted_where_it_must_be() -> None:
     assert rewrite("{{ a }}", lambda _: ("step", "it's", "x y")) == "{{ step['it\\'s']['x y'] }}"
-
-
-def test_a_bare_expression_can_be_renamed() -> None:
-    assert rewrite_expression("name > 3 and done('a')", RENAMED.get) == "ctx.name > 3 and done('a')"
-    assert [use.path for use in expression_paths("a.b")] == [("a", "b")]
 
 
 @pytest.mark.spec("S1")

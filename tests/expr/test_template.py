@@ -303,7 +303,9 @@ def test_an_error_in_a_nested_value_names_its_place() -> None:
     assert rendering.value.place == ("a", "b")
 
 
-EVIL = "{{7*7}}{% for x in range(9) %}{{ x }}{% endfor %}"
+EVIL = "{{7919*7907}}{% for x in range(9) %}{{ x }}{% endfor %}"
+PRODUCT = str(7919 * 7907)
+"""Digits that no text around it has by chance."""
 SOURCES = [
     "{{ v }}", "a{{ v }}", "{{ v|upper|lower }}", "{{ [v, {'k': v}] }}", "{{ v ~ v }}", "{{ v|tojson|fromjson }}",
     "{% set a = v %}{{ a }}.", "{% for x in [v] %}{{ x }}{% endfor %}.", "{{ '%s'|format(v) }}", "{{ v.split('|')|join }}",
@@ -317,7 +319,7 @@ SOURCES = [
 def test_values_are_never_rendered_again(source: str, before: str, after: str) -> None:
     value = (before + EVIL + after).replace("|", "")
     rendered = json.dumps(render(source, v=value, o={value: value}), ensure_ascii=False)
-    assert "49" not in rendered.replace(before, "").replace(after, "") or "49" in before + after
+    assert PRODUCT not in rendered
     assert EVIL.lower() in rendered.lower()
 
 

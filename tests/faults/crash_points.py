@@ -40,8 +40,8 @@ _POSTGRES = "petra.store.postgres_write:BatchWriter"
 POINTS: tuple[CrashPoint, ...] = (
     CrashPoint("before a batch is made", "before", f"{_COMMITTER}.prepare"),
     CrashPoint("after a batch is made, before it is committed", "after", f"{_COMMITTER}.prepare"),
-    CrashPoint("before commit", "before", f"{_COMMITTER}._stored"),
-    CrashPoint("after commit, before anything is released", "after", f"{_COMMITTER}._stored"),
+    CrashPoint("before commit", "before", f"{_COMMITTER}._store_batch"),
+    CrashPoint("after commit, before anything is released", "after", f"{_COMMITTER}._store_batch"),
     CrashPoint("in the middle of releasing", "after", f"{_RELEASER}._carry_out"),
     CrashPoint("after release, before anything is handed out", "after", f"{_RELEASER}.release"),
     CrashPoint("after a lease is granted, before it is sent", "after", f"{_DISPATCHER}._leased"),

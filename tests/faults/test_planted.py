@@ -28,7 +28,7 @@ from petra.engine.offers import Offers
 from petra.engine.recovery import Recovery
 from petra.engine.reports import ReportIntake
 from petra.engine.shelf import Porter
-from petra.kernel.objects import Objects
+from petra.kernel.objects import DecisionObjects
 from petra.store import memory
 from petra.store.errors import UnavailableError
 from petra.wire import frames
@@ -55,7 +55,7 @@ def _told_before_it_is_durable(patch: pytest.MonkeyPatch) -> None:
     async def commit(self: Any, usable: Any, batch: Any) -> None:
         await self._releaser.release(list(usable.values()))
         if batch is not None:
-            await self._stored(batch)
+            await self._store_batch(batch)
 
     patch.setattr(Committer, "commit", commit)
 
@@ -71,7 +71,7 @@ def _a_report_is_acknowledged_when_it_arrives(patch: pytest.MonkeyPatch) -> None
 
 
 def _a_store_that_refused_counts_as_one_that_stored(patch: pytest.MonkeyPatch) -> None:
-    true = Committer._stored
+    true = Committer._store_batch
 
     async def store(self: Any, batch: Any) -> Any:
         try:
@@ -81,7 +81,7 @@ def _a_store_that_refused_counts_as_one_that_stored(patch: pytest.MonkeyPatch) -
         except Exception:  # noqa: BLE001 - the rest as it should be
             return await true(self, batch)
 
-    patch.setattr(Committer, "_stored", store)
+    patch.setattr(Committer, "_store_batch", store)
 
 
 def _an_old_delivery_is_taken(patch: pytest.MonkeyPatch) -> None:
@@ -103,9 +103,9 @@ def _recovery_finds_nothing(patch: pytest.MonkeyPatch) -> None:
 
 
 def _recovery_forgets_what_it_could_not_do(patch: pytest.MonkeyPatch) -> None:
-    taken = "[self._lost.popleft() for _ in range(min(RECOVER_MAX, len(self._lost)))]"
-    _rewrite(patch, Recovery, "run", "list(islice(self._lost, RECOVER_MAX))", taken)
-    _rewrite(patch, Recovery, "run", "for _ in rows:", "for _ in ():")
+    first = "rows = self._lost.first(RECOVER_MAX)"
+    _rewrite(patch, Recovery, "run", "self._lost.drop(len(rows))", "pass")
+    _rewrite(patch, Recovery, "run", first, f"{first}; self._lost.drop(len(rows))")
 
 
 def _every_engine_believes_that_the_last_one_closed_in_order(patch: pytest.MonkeyPatch) -> None:
@@ -181,7 +181,7 @@ def _what_a_decision_makes_is_not_stored(patch: pytest.MonkeyPatch) -> None:
 
 
 def _a_reference_is_taken_for_its_value(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(Objects, "__call__", lambda _, value: value)
+    patch.setattr(DecisionObjects, "__call__", lambda _, value: value)
 
 
 def _a_list_that_is_cut_loses_its_end(patch: pytest.MonkeyPatch) -> None:

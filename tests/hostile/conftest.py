@@ -1,4 +1,4 @@
-"""Hostile cases run on a file, and on a PostgreSQL of their own when there is time."""
+"""Hostile cases run on a file, and on a PostgreSQL when there is time."""
 
 from __future__ import annotations
 
@@ -9,5 +9,5 @@ import pytest
 def kind(request: pytest.FixtureRequest) -> str:
     """Which store a case runs on: ``sqlite``, or the address of an empty database."""
     if request.param == "postgres":
-        return str(request.getfixturevalue("new_database")())
+        return str(request.getfixturevalue("database"))
     return str(request.param)

@@ -24,9 +24,9 @@ from petra.kernel import Record
 from petra.kernel import commands as c
 from petra.kernel import events as e
 from petra.store.base import Committed, Store
-from petra.store.faults import Fault, FaultyStore
 from petra.store.memory import MemoryStore
 from petra.store.rows import Batch
+from petra.testing.store_faults import FaultyStore, StoreFault
 
 ASK = playbook("  - step: ask\n    tool: {kind: human, title: Sure?}\n")
 
@@ -137,7 +137,7 @@ def test_with_the_store_away_the_end_comes_in_time_and_whoever_waits_is_told(cal
         clock = FakeClock()
         inner = MemoryStore(clock=clock.now)
         away = False
-        store: Any = FaultyStore(inner, lambda *_: Fault.BEFORE if away else None)
+        store: Any = FaultyStore(inner, lambda *_: StoreFault.BEFORE if away else None)
         engine = await Engine(store, clock=clock).__aenter__()
         petra = Home(engine, clock)
         await petra.start(ASK, execution="e1")

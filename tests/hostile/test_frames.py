@@ -12,9 +12,10 @@ import msgspec
 import pytest
 from engine_support import playbook, until
 from hostile.harness import HOSTILE, Fake, Scene, fake, play
+from msgspec.structs import replace
 
 from petra.engine.logs import file_of
-from petra.wire import Assignment, IterationReport, Report
+from petra.wire import Assignment, Attempt, Error, IterationReport, Report, Write
 from petra.wire import frames as f
 
 BOOK = playbook(
@@ -82,6 +83,11 @@ async def _many_strange(one: Fake, given: Assignment) -> None:
         await _report(one, given, lease=f"made up {number}")
 
 
+async def _two_long(one: Fake, _: Assignment) -> None:
+    for _again in range(2):
+        await one.data(frame="obey", x="x" * 40 * 2**20)
+
+
 BREACHES: dict[str, tuple[Act, str]] = {
     "a second hello": (_hello(worker="again"), "hello twice"),
     "no map": (_body(b"\xc0"), "no frame"),
@@ -94,7 +100,7 @@ BREACHES: dict[str, tuple[Act, str]] = {
         "no frame",
     ),
     "half a surrogate pair": (_body(b"\x82\xa5frame\xa5hello\xa6worker\xa3\xed\xa0\x80"), "no frame"),
-    "an unknown frame": (_data(frame="obey"), "no frame"),
+    "two long unknown frames": (_two_long, "unknown frames"),
     "a frame of a server": (_data(frame="assign", assignments=[]), "does not say 'assign'"),
     "an acknowledgement": (_data(frame="ack", logs=True), "does not say 'ack'"),
     "negative credit": (_data(frame="credit", slots=-5), "the credit is -5"),
@@ -131,7 +137,7 @@ BREACHES: dict[str, tuple[Act, str]] = {
 @pytest.mark.spec("S18", "S22")
 @pytest.mark.parametrize("name", BREACHES)
 def test_a_worker_that_breaks_the_protocol_is_dropped_and_its_run_is_lost_at_once(
-    name: str, tmp_path: Path
+    name: str, kind: str, tmp_path: Path
 ) -> None:
     act, words = BREACHES[name]
 
@@ -151,7 +157,7 @@ def test_a_worker_that_breaks_the_protocol_is_dropped_and_its_run_is_lost_at_onc
             result = await scene.ended()
             assert (result.status, result.output) == ("completed", 7)
 
-    play("sqlite", tmp_path, case, with_worker="helped", lease_s=3_600)
+    play(kind, tmp_path, case, with_worker="helped", lease_s=3_600)
 
 
 RESULTS: dict[str, bytes] = {
@@ -198,6 +204,50 @@ def test_a_report_that_holds_what_is_no_data_stops_nobody(
     play(kind, tmp_path, case, with_worker="helped", lease_s=3_600)
 
 
+TRIED = Attempt(task="t", number=1, status="ok", action="continue")
+NUMBERS: dict[str, Report] = {
+    "no duration": Report(status="ok", attempts=[replace(TRIED, duration_ms=math.nan)]),
+    "an endless duration": Report(status="ok", attempts=[replace(TRIED, duration_ms=math.inf)]),
+    "no delay": Report(status="ok", attempts=[replace(TRIED, delay_s=math.nan)]),
+    "a negative duration": Report(status="ok", attempts=[replace(TRIED, duration_ms=-math.inf)]),
+    "no number in a write": Report(status="ok", writes=[Write(key="k", value=math.nan)]),
+    "infinity in a write": Report(status="ok", writes=[Write(key="k", value=[math.inf])]),
+    "no number in a branch": Report(status="ok", branch={"x": math.nan}),
+    "no number in an error": Report(
+        status="error", error=Error(kind="server_error", message="x", details={"n": math.nan})
+    ),
+    "no number in the error of a try": Report(
+        status="ok",
+        attempts=[replace(TRIED, error=Error(kind="parse", message="x", details=[math.inf]))],
+    ),
+}
+
+
+@pytest.mark.spec("S18")
+@pytest.mark.parametrize("name", NUMBERS)
+def test_what_a_report_counts_with_is_numbers_and_the_log_can_be_read(
+    name: str, kind: str, tmp_path: Path
+) -> None:
+    async def case(scene: Scene) -> None:
+        async with fake(scene) as one:
+            await one.hello()
+            await scene.start(BOOK)
+            [given] = (await one.heard(f.Assignments)).assignments
+            await _report(one, given, report=NUMBERS[name])
+
+            async def came_of_it() -> bool:
+                known = {"run.redelivered", "incident.raised", "step.done", "step.failed"}
+                return bool(known & set(await scene.types()))
+
+            await until(came_of_it)
+            await scene.records()
+            scene.engine.cache.drop(HOSTILE)
+            await scene.petra.get(HOSTILE)
+            await scene.bystander()
+
+    play(kind, tmp_path, case, with_worker="helped", lease_s=3_600)
+
+
 HELLOS: dict[str, dict[str, Any]] = {
     "another frame first": {"frame": "credit", "slots": 1},
     "negative credit": {"frame": "hello", "worker": "w", "credit": -1},
@@ -211,7 +261,7 @@ HELLOS: dict[str, dict[str, Any]] = {
 
 
 @pytest.mark.parametrize("name", HELLOS)
-def test_who_cannot_say_hello_is_not_let_in(name: str, tmp_path: Path) -> None:
+def test_who_cannot_say_hello_is_not_let_in(name: str, kind: str, tmp_path: Path) -> None:
     async def case(scene: Scene) -> None:
         async with fake(scene) as one:
             await one.data(**HELLOS[name])
@@ -219,7 +269,7 @@ def test_who_cannot_say_hello_is_not_let_in(name: str, tmp_path: Path) -> None:
             assert any("dropped" in one for one in scene.notices)
             await scene.bystander()
 
-    play("sqlite", tmp_path, case, with_worker="helped")
+    play(kind, tmp_path, case, with_worker="helped")
 
 
 @pytest.mark.spec("S5")
@@ -296,7 +346,7 @@ LIES: dict[str, Callable[[str], str]] = {
 @pytest.mark.spec("S5")
 @pytest.mark.parametrize("how", LIES)
 def test_a_worker_that_says_it_has_leases_which_nobody_gave_is_dropped(
-    how: str, tmp_path: Path
+    how: str, kind: str, tmp_path: Path
 ) -> None:
     async def case(scene: Scene) -> None:
         async with fake(scene) as holder, fake(scene) as liar:
@@ -310,14 +360,14 @@ def test_a_worker_that_says_it_has_leases_which_nobody_gave_is_dropped(
             await _report(holder, given)
             assert (await scene.ended()).output == 7
 
-    play("sqlite", tmp_path, case, with_worker="", lease_s=3_600)
+    play(kind, tmp_path, case, with_worker="", lease_s=3_600)
 
 
 @pytest.mark.spec("S5")
 @pytest.mark.parametrize("ended", [False, True], ids=["a lease that is out", "a lease that ended"])
 @pytest.mark.parametrize("carried", [False, True], ids=["here", "said on another connection"])
 def test_a_lease_lets_nobody_into_the_log_of_another_execution(
-    ended: object, carried: object, tmp_path: Path
+    ended: object, carried: object, kind: str, tmp_path: Path
 ) -> None:
     """The lease is a true one, and the report under it names another execution."""
 
@@ -342,7 +392,7 @@ def test_a_lease_lets_nobody_into_the_log_of_another_execution(
             await _report(third, victim)
             assert (await scene.ended("victim")).output == 7
 
-    play("sqlite", tmp_path, case, with_worker="", lease_s=3_600)
+    play(kind, tmp_path, case, with_worker="", lease_s=3_600)
 
 
 def test_a_lease_of_an_engine_that_is_gone_counts_for_nothing(kind: str, tmp_path: Path) -> None:
@@ -373,7 +423,9 @@ def test_a_lease_of_an_engine_that_is_gone_counts_for_nothing(kind: str, tmp_pat
     play(kind, tmp_path, after, with_worker="", handed_back=True)
 
 
-def test_lines_of_executions_that_a_worker_has_no_run_of_go_nowhere(tmp_path: Path) -> None:
+def test_lines_of_executions_that_a_worker_has_no_run_of_go_nowhere(
+    kind: str, tmp_path: Path
+) -> None:
     async def case(scene: Scene) -> None:
         async with fake(scene) as one:
             await one.hello()
@@ -387,10 +439,10 @@ def test_lines_of_executions_that_a_worker_has_no_run_of_go_nowhere(tmp_path: Pa
             await _report(one, given)
             await scene.ended()
 
-    play("sqlite", tmp_path, case, with_worker="")
+    play(kind, tmp_path, case, with_worker="")
 
 
-def test_a_beat_for_the_lease_of_another_prolongs_nothing(tmp_path: Path) -> None:
+def test_a_beat_for_the_lease_of_another_prolongs_nothing(kind: str, tmp_path: Path) -> None:
     async def case(scene: Scene) -> None:
         async with fake(scene) as holder, fake(scene) as other:
             await holder.hello()
@@ -407,10 +459,10 @@ def test_a_beat_for_the_lease_of_another_prolongs_nothing(tmp_path: Path) -> Non
             await scene.logged("run.redelivered")
             beating.cancel()
 
-    play("sqlite", tmp_path, case, with_worker="", lease_s=0.3)
+    play(kind, tmp_path, case, with_worker="", lease_s=0.3)
 
 
-def test_half_a_frame_keeps_nobody_waiting(tmp_path: Path) -> None:
+def test_half_a_frame_keeps_nobody_waiting(kind: str, tmp_path: Path) -> None:
     async def case(scene: Scene) -> None:
         async with fake(scene) as one:
             await one.hello()
@@ -420,4 +472,4 @@ def test_half_a_frame_keeps_nobody_waiting(tmp_path: Path) -> None:
             await scene.bystander()
             await scene.logged("run.redelivered")  # it does not beat
 
-    play("sqlite", tmp_path, case, with_worker="helped", lease_s=0.5)
+    play(kind, tmp_path, case, with_worker="helped", lease_s=0.5)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import errno
 import json
+import logging
 import os
 import subprocess
 import sys
@@ -17,11 +18,12 @@ from support.clocks import FakeClock
 from petra import private
 from petra.clock import SystemClock
 from petra.embedded import CLOSED, LOGS, Home
-from petra.engine import logs
+from petra.engine import Engine, logs
+from petra.engine.limits import AGAIN_S, RETRY_S
 from petra.engine.logs import LogFiles, RunLogs, file_of
 from petra.engine.retention import Retention
-from petra.store.faults import Fault, faulty
 from petra.store.memory import MemoryStore
+from petra.testing.store_faults import StoreFault, faulty
 from petra.wire import frames as f
 
 STEP = playbook("  - step: a\n    tool: {kind: noop}\n")
@@ -143,10 +145,10 @@ def test_closing_does_not_wait_for_space(tmp_path: Path, monkeypatch: pytest.Mon
 def test_what_is_to_be_deleted_waits_for_space_and_the_engine_goes_on() -> None:
     refused: list[str] = []
 
-    def plan(method: str, _number: int) -> Fault | None:
+    def plan(method: str, _number: int) -> StoreFault | None:
         if method == "expire" and len(refused) < 3:
             refused.append(method)
-            return Fault.FULL
+            return StoreFault.FULL
         return None
 
     async def scenario() -> None:
@@ -157,6 +159,32 @@ def test_what_is_to_be_deleted_waits_for_space_and_the_engine_goes_on() -> None:
             assert (await petra.run(STEP)).status == "completed"
 
     asyncio.run(asyncio.wait_for(scenario(), 300))
+
+
+def test_what_lasts_is_said_now_and_then_and_so_is_its_end(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    caplog.set_level(logging.WARNING, "petra.engine")
+
+    async def scenario() -> None:
+        clock, full = FakeClock(), True
+
+        def plan(method: str, _number: int) -> StoreFault | None:
+            return StoreFault.FULL if full and method == "commit" else None
+
+        store = faulty(MemoryStore(clock=clock.now), plan)
+        engine = await Engine(store, clock=clock).__aenter__()
+        starting = asyncio.create_task(engine.start(STEP, execution="e"))
+        await clock.advance(10 * AGAIN_S)
+        full = False
+        await clock.advance(RETRY_S)
+        await starting
+        await clock.run(engine.__aexit__())
+
+    asyncio.run(asyncio.wait_for(scenario(), 300))
+    said = [line for line in caplog.messages if "until this is over" in line]
+    assert 9 <= len(said) <= 11  # it was tried 600 times
+    assert [line for line in caplog.messages if "that is over" in line] == caplog.messages[-1:]
 
 
 def test_a_backup_without_space_leaves_nothing_behind_and_the_store_goes_on(

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from engine_support import until
 from hostile.harness import PATIENCE_S, Scene, code, play
-from hostile.test_workers import GIL, begun_in, is_alive, told
+from hostile.test_workers import ASLEEP, GIL, begun_in, is_alive, told
 from support.clocks import FakeClock, settle
 
 from petra.embedded import judging
@@ -28,7 +28,7 @@ from petra.wire.frames import Heartbeat
 HOLDS = {
     "a regular expression": GIL,
     "a loop in C code": "import collections, itertools\ncollections.deque(itertools.repeat(0), 0)\n",
-    "a sleep that keeps the interpreter": "import ctypes\nctypes.PyDLL(None).sleep(1000)\n",
+    "a sleep that keeps the interpreter": ASLEEP,
     "a stop": "os.kill(os.getpid(), 19)\n",
     "an exit": "os._exit(7)\n",
 }

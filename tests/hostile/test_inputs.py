@@ -171,19 +171,19 @@ def test_every_door_refuses_what_is_no_value(
     refused_at_the_door(kind, tmp_path, lambda petra: bring(petra, nested(500)), "nested more")
 
 
-@pytest.mark.parametrize("name", NAMES.values(), ids=NAMES)
 @pytest.mark.parametrize("bring", NAMED.values(), ids=NAMED)
 def test_every_door_refuses_what_is_no_name(
-    bring: Callable[[Home, str], Awaitable[Any]], name: tuple[str, str]
+    kind: str, tmp_path: Path, bring: Callable[[Home, str], Awaitable[Any]]
 ) -> None:
-    async def scenario() -> None:
-        async with local(MemoryStore(clock=SystemClock().now)) as petra:
-            await petra.start(WAIT, execution="e1")
-            with pytest.raises(InputError, match=name[1]):
-                await bring(petra, name[0])
-            petra.engine.check()
+    async def case(scene: Scene) -> None:
+        await scene.petra.start(WAIT, execution="e1")
+        before = await scene.types("e1")
+        for name, words in NAMES.values():
+            with pytest.raises(InputError, match=words):
+                await bring(scene.petra, name)
+        assert await scene.types("e1") == before
 
-    asyncio.run(scenario())
+    play(kind, tmp_path, case, with_worker="")
 
 
 @pytest.mark.parametrize("reason", REASONS.values(), ids=REASONS)
@@ -283,6 +283,68 @@ def test_a_title_that_no_list_can_show_is_shown_as_far_as_it_can(
     async def case(scene: Scene) -> None:
         result = await scene.run(ASK, users=["ada"], title=title)
         assert (result.status, result.reason) == ("waiting", "human")
+
+    play(kind, tmp_path, case, with_worker="")
+
+
+# Times that a template names
+
+NEVER = {
+    "the largest number": 1.7e308,
+    "a text of it": "1.7e308",
+    "the year 10,000": 253_402_300_800,
+}
+NO_TIME = {
+    "no number": "nan", "infinity": "inf", "minus infinity": "-inf", "a number beyond numbers": "1e999",
+    "before now": -1, "yes": True, "a list": [1], "an object": {"s": 1}, "a text": "soon",
+}  # fmt: skip
+NAP = playbook('  - step: nap\n    tool: {kind: wait, for_s: "{{ workload.s }}"}\n')
+
+
+@pytest.mark.spec("S15", "S18")
+@pytest.mark.parametrize("given", NO_TIME.values(), ids=NO_TIME)
+def test_what_is_no_number_of_seconds_fails_the_step_that_waits(
+    kind: str, tmp_path: Path, given: Any
+) -> None:
+    """Infinity was written down as nothing, and nobody could read the execution any more."""
+
+    async def case(scene: Scene) -> None:
+        result = await scene.run(NAP, s=given)
+        assert result.status == "failed"
+        assert result.error is not None
+        assert "for_s is not a number of seconds" in result.error["message"]
+
+    play(kind, tmp_path, case, with_worker="")
+
+
+LATE: dict[str, str] = {
+    "a wait": "  - {step: nap, tool: {kind: wait, for_s: '{{ workload.s }}'}}\n",
+    "a moment": "  - {step: nap, tool: {kind: wait, until: '{{ workload.s * 1 }}'}}\n",
+    "a person": "  - {step: ask, tool: {kind: human, title: x, due_s: '{{ workload.s }}', remind_s: '{{ workload.s }}'}}\n",
+    "a limit": "  - {step: nap, spec: {policy: {lifecycle: {timeout_s: 1.7e+308, deadline_s: 1.7e+308}}}, tool: {kind: wait, signal: {name: go}}}\n",
+    "a join": (
+        "  - {step: a, next: {arcs: [{step: b, copies: 2}]}}\n"
+        "  - {step: b, tool: {kind: wait, signal: {name: go}}, next: {arcs: [{step: j}]}}\n"
+        "  - {step: j, spec: {join: {timeout_s: 1.7e+308}}, tool: {kind: noop}}\n"
+    ),
+}
+
+
+@pytest.mark.spec("S15", "S18")
+@pytest.mark.parametrize("what", LATE)
+def test_what_is_due_later_than_calendars_go_waits_and_is_explained(
+    kind: str, tmp_path: Path, what: str
+) -> None:
+    async def case(scene: Scene) -> None:
+        for number, given in enumerate(NEVER.values()):
+            if what == "a moment" and isinstance(given, str):
+                continue
+            name = f"e{number}"
+            result = await scene.run(playbook(LATE[what]), name, s=given)
+            assert result.status == "waiting"
+            scene.engine.cache.drop(name)
+            assert "waiting" in await scene.explained(name)
+            assert (await scene.petra.get(name)).status == "waiting"
 
     play(kind, tmp_path, case, with_worker="")
 

@@ -145,3 +145,32 @@ def test_what_a_child_handed_back_is_its_parents_too(home: Path) -> None:
         return before and after
 
     assert asyncio.run(deleting())
+
+
+@pytest.mark.slow
+@pytest.mark.spec("S18")
+def test_who_says_in_its_data_that_somebody_is_its_child_reads_nothing_of_theirs(
+    home: Path,
+) -> None:
+    asyncio.run(made(home))
+
+    async def stealing() -> bool:
+        async with Home.open(home) as local:
+            await local.run(
+                playbook(TELLS),
+                {"given": [["child", "victim"]], "child": "victim"},
+                execution="thief",
+            )
+        store = await SqliteStore.open(home / "petra.db")
+        entry = await Cache(store).read("thief")
+        connection = store._writing
+        assert connection is not None
+        connection.execute("DELETE FROM executions WHERE id = 'victim'")
+        assert await store.execution("victim") is None
+        logged = await store.read("thief", after=0)
+        assert any(b'"child":"victim"' in row.body for row in logged)
+        stolen = await may_read(store, entry.state, "victim")
+        await store.close()
+        return stolen
+
+    assert not asyncio.run(stealing())

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
-from engine_support import local, playbook
+from engine_support import local, opened, playbook
+from hostile.harness import PATIENCE_S, Scene
 
 from petra.engine.limits import ID_MAX, OBJECT_BYTES
 from petra.objects import LocalObjects
+from petra.references import spliced
 from petra.store.sqlite import SqliteStore
 
 PLACES = {
@@ -46,50 +49,78 @@ PLACES = {
 }
 
 
-async def references(
-    objects: LocalObjects, folder: Path
-) -> dict[str, tuple[dict[str, Any], set[str]]]:
-    """Return references of every bad sort, with the kinds of errors they may come to."""
-    good = (await objects.put("e", {"rows": [1, 2, 3]})).as_data()
-    other = (await objects.put("other", {"rows": [1, 2, 3]})).as_data()
-    broken = (await objects.put("e", {"rows": [4, 5, 6]})).as_data()
-    path = folder / broken["key"]
-    path.write_bytes(path.read_bytes().replace(b"4", b"7"))
-    text = (await objects.put("e", b"no json")).as_data()
-    return {
-        "made up": ({**good, "key": f"e/{'0' * 64}.json"}, {"not_found"}),
-        "of another execution": (other, {"denied"}),
-        "broken": (broken, {"parse"}),
-        "of another length": ({**good, "size": good["size"] - 1}, {"parse"}),
-        "of another store": ({**good, "store": "elsewhere"}, {"not_found"}),
-        "to a part that is not there": ({**good, "path": ["other", 7]}, {"not_found"}),
-        "too large": ({**good, "size": OBJECT_BYTES + 1}, {"limit", "parse"}),
-        "of a strange size": ({**good, "size": "large"}, {"limit", "parse", "transform"}),
-        "to bytes": (text, {"parse", "transform", "not_found"}),
-    }
+BAD: dict[str, tuple[Callable[[dict[str, Any]], dict[str, Any]], set[str]]] = {
+    "made up": (lambda good: {**good, "key": f"{_owner(good)}/{'0' * 64}.json"}, {"not_found"}),
+    "of another execution": (lambda good: {**good, "key": f"other/{_file(good)}"}, {"denied"}),
+    "broken": (lambda good: good, {"parse"}),
+    "of another length": (lambda good: {**good, "size": good["size"] - 1}, {"parse"}),
+    "of another store": (lambda good: {**good, "store": "elsewhere"}, {"not_found"}),
+    "to a part that is not there": (lambda good: {**good, "path": ["other", 7]}, {"not_found"}),
+    "too large": (lambda good: {**good, "size": OBJECT_BYTES + 1}, {"limit", "parse"}),
+    "of a strange size": (lambda good: {**good, "size": "large"}, {"limit", "parse", "transform"}),
+    "to bytes": (lambda good: good, {"parse", "transform", "not_found"}),
+    "in pieces that are none": (lambda good: _in_pieces(good, 7, []), {"parse", "transform", "limit"}),
+    "in pieces of another execution": (
+        lambda good: _in_pieces({**good, "key": f"other/{_file(good)}"}, 1, {}), {"denied"}),
+    "in pieces, of which a list is laid over an object": (
+        lambda good: _in_pieces(good, 1, []), {"parse", "transform"}),
+}  # fmt: skip
+"""References of every bad sort, made of a good one, with the kinds of errors they may come to."""
+
+
+def _owner(reference: dict[str, Any]) -> str:
+    return str(reference["key"]).partition("/")[0]
+
+
+def _file(reference: dict[str, Any]) -> str:
+    return str(reference["key"]).partition("/")[2]
+
+
+def _in_pieces(good: dict[str, Any], count: int, tail: Any) -> dict[str, Any]:
+    return spliced(good["store"], [[count, good["key"], good["size"]]], tail)
+
+
+async def made(
+    objects: LocalObjects, folder: Path, execution: str, name: str
+) -> tuple[dict[str, Any], set[str]]:
+    """Return a bad reference for an execution, with the kinds of errors it may come to."""
+    content = b"no json" if name == "to bytes" else {"rows": [1, 2, 3]}
+    good = (await objects.put(execution, content)).as_data()
+    await objects.put("other", content)
+    if name == "broken":
+        path = folder / good["key"]
+        path.write_bytes(path.read_bytes().replace(b"1", b"7"))
+    make, kinds = BAD[name]
+    return make(good), kinds
 
 
 @pytest.mark.spec("S18")
 @pytest.mark.parametrize("place", list(PLACES))
 def test_a_reference_that_cannot_be_followed_is_an_error_at_that_place(
-    place: str, tmp_path: Path
+    place: str, kind: str, tmp_path: Path
 ) -> None:
     async def scenario() -> None:
-        objects = LocalObjects(tmp_path / "objects")
-        bad = await references(objects, tmp_path / "objects")
-        for name, (reference, kinds) in bad.items():
-            store = await SqliteStore.open(tmp_path / f"{name}.db")
-            async with local(store, objects=objects) as petra:
-                book = playbook(PLACES[place], workload="{r: {}}")
-                result = await petra.run(book, {"r": reference}, execution="e")
-                assert result.status == "failed", (name, result)
-                assert result.error is not None
-                assert result.error["kind"] in kinds, (name, result.error)
-                fine = playbook("  - {step: a, tool: {kind: python, code: 'result = 1'}}\n", "fine")
-                assert (await petra.run(fine)).output == 1
-            await store.close()
+        folder = tmp_path / "objects"
+        objects = LocalObjects(folder)
+        async with opened(kind, tmp_path) as store, local(store, objects=objects) as petra:
+            scene = Scene(petra, store)
+            for number, name in enumerate(BAD):
+                execution = f"e{number}"
+                reference, kinds = await made(objects, folder, execution, name)
+                await _meets(scene, execution, name, reference, kinds)
+            await scene.bystander()
 
-    asyncio.run(scenario())
+    async def _meets(
+        scene: Scene, execution: str, name: str, reference: dict[str, Any], kinds: set[str]
+    ) -> None:
+        book = playbook(PLACES[place], workload="{r: {}}")
+        result = await scene.run(book, execution, r=reference)
+        assert result.status == "failed", (name, result)
+        assert result.error is not None
+        assert result.error["kind"] in kinds, (name, result.error)
+        assert result.error["message"] in await scene.explained(execution)
+
+    asyncio.run(asyncio.wait_for(scenario(), PATIENCE_S))
 
 
 @pytest.mark.spec("S18")

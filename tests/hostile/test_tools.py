@@ -33,6 +33,22 @@ RAISED = {
     "half a surrogate pair": ("raise ValueError('\\ud800!')", "ValueError"),
     "itself for ever": ("def main():\n    return main()", "RecursionError"),
     "no memory": ("raise MemoryError", "memory"),
+    "a message of 50 MB": ("raise ValueError('x' * 50_000_000)", "ValueError: xxx"),
+    "causes in a circle": (
+        "one, two = ValueError('one'), ValueError('two')\none.__cause__, two.__cause__ = two, one\nraise one",
+        "ValueError: one",
+    ),
+    "3,000 groups in each other": (
+        "e = ValueError('x')\nfor _ in range(3000): e = ExceptionGroup('g', [e])\nraise e",
+        "ExceptionGroup: g",
+    ),
+    "one that lies about itself": (
+        (
+            "class Mine(Exception):\n    args = property(lambda self: 1 / 0)\n    def __str__(self): return 5\n"
+            "    def __repr__(self): raise SystemExit\nraise Mine()"
+        ),
+        "Mine",
+    ),
 }
 
 
@@ -41,7 +57,9 @@ RAISED = {
     "where", ["alone", "in a loop", pytest.param("with a timeout", marks=pytest.mark.slow)]
 )
 @pytest.mark.parametrize("name", RAISED)
-def test_whatever_code_raises_is_an_error_outcome(name: str, where: str, tmp_path: Path) -> None:
+def test_whatever_code_raises_is_an_error_outcome(
+    name: str, where: str, kind: str, tmp_path: Path
+) -> None:
     text, words = RAISED[name]
     after = {
         "alone": "",
@@ -59,7 +77,7 @@ def test_whatever_code_raises_is_an_error_outcome(name: str, where: str, tmp_pat
         assert words in str(result.error)
         assert words in await scene.explained()
 
-    play("sqlite", tmp_path, case, with_worker="helped")
+    play(kind, tmp_path, case, with_worker="helped")
 
 
 SAID = {
@@ -99,6 +117,14 @@ GIVEN = {
     "a function": "print",
     "an object": "object()",
     "a lock": "__import__('threading').Lock()",
+    "a generator": "(n for n in [1])",
+    "100,000 levels": "__import__('functools').reduce(lambda inner, _: [inner], range(100_000), 1)",
+    "a number of 65 bits": "2**64",
+    "text that cannot be encoded": "type('T', (str,), {'__str__': lambda self: 1 / 0, 'encode': lambda self: 1 / 0})('é')",
+    "a number that is none": "type('N', (int,), {'__int__': lambda self: 1 / 0})(7)",
+    "an object without items": "type('D', (dict,), {'items': lambda self: 1 / 0})(a=1)",
+    "what says that it is an object": "type('X', (), {'__class__': property(lambda self: dict)})()",
+    "what does not say what it is": "type('X', (), {'__class__': property(lambda self: exit())})()",
 }
 
 

@@ -20,7 +20,7 @@ from petra.kernel import commands as c
 from petra.kernel import events as e
 from petra.kernel.crowds import whole
 from petra.kernel.fork import fork, rerun
-from petra.kernel.objects import Objects, PlainShelf
+from petra.kernel.objects import DecisionObjects, PlainShelf
 from petra.kernel.snapshot import restore, snapshot
 from petra.net import compile as compile_net
 from petra.playbook import Playbook, read
@@ -249,7 +249,7 @@ def test_no_event_of_20_000_branches_is_larger_than_an_event_may_be(ends: str) -
     stored = msgspec.json.decode(msgspec.json.encode(log), type=list[Record])
     assert replay("e", stored) == state
     if ends == "joined":
-        assert Objects("e", shelf).whole(state.ctx["all"]) == [7] * 20_000
+        assert DecisionObjects("e", shelf).whole(state.ctx["all"]) == [7] * 20_000
 
 
 @pytest.mark.spec("S18")

@@ -15,7 +15,7 @@ from petra.kernel import commands as c
 from petra.kernel import effects as f
 from petra.kernel import events as e
 from petra.kernel.evolve import evolve
-from petra.kernel.objects import Objects, PlainShelf
+from petra.kernel.objects import DecisionObjects, PlainShelf
 from petra.playbook import read
 from petra.testing import Simulation
 from petra.wire import Assignment, Error, IterationReport, Report
@@ -351,7 +351,7 @@ def test_large_results_do_not_wait_in_memory_for_the_end_of_the_loop() -> None:
         found = [loop.shelf(one) for one in given.gather] if given.joins else given.gather
         seen = [one for piece in found for one in piece] if given.joins else seen
         (run,) = loop.state.runs.values()
-        reference = Objects("e", loop.shelf).put(found)
+        reference = DecisionObjects("e", loop.shelf).put(found)
         gathered = Report(status="ok", result=reference)
         loop.send(
             c.ChunkReport(now=1.0, run=run.id, chunk=given.chunk, reports=[], gathered=gathered)
@@ -395,7 +395,7 @@ def joined(loop: Loop) -> list[Any]:
         assert given.gather, "no piece is empty"
         found = [loop.shelf(one) for one in given.gather] if given.joins else given.gather
         seen = [one for piece in found for one in piece] if given.joins else found
-        reference = Objects("e", loop.shelf).put(seen)
+        reference = DecisionObjects("e", loop.shelf).put(seen)
         (run,) = loop.state.runs.values()
         gathered = Report(status="ok", result=reference)
         loop.send(

@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from support.states import as_data
 from texts import model, workflow
 
 from petra.kernel import Program, State, decide, replay, verify
 from petra.kernel import commands as c
 from petra.kernel import events as e
 from petra.kernel.migration import MovedOnError, migration_plan, prospects, unsound
-from petra.kernel.replay import as_data
 from petra.kernel.snapshot import restore, snapshot
 from petra.net.position import Outlook
 from petra.testing import Simulation

@@ -6,11 +6,11 @@ from collections import Counter
 
 import pytest
 from support.generate import RECORDS_MAX, TooLongError, random_path, unleash
+from support.notices import notices
 
 from petra.kernel import commands as c
 from petra.kernel.decide import Decision
 from petra.kernel.effects import Notify
-from petra.kernel.notices import notices
 from petra.playbook import read
 from petra.testing import Simulation
 from petra.testing.simulation import Execution

@@ -23,7 +23,7 @@ from petra.kernel.replay import Ledger
 from petra.kernel.state import State, derive
 from petra.testing import Simulation
 from petra.testing.runner import run_case
-from petra.testing.session import Verdict, cases_of, suite_files
+from petra.testing.session import CaseVerdict, cases_of, suite_files
 from petra.testing.simulation import Execution
 
 pytestmark = pytest.mark.spec("S17")
@@ -64,7 +64,7 @@ def examples(only: str = "") -> list[tuple[str, Simulation]]:
     for file in suite_files([str(EXAMPLES)]):
         if only in file.name:
             for case in cases_of(file):
-                assert not isinstance(case, Verdict)
+                assert not isinstance(case, CaseVerdict)
                 world = run_case(case).simulation
                 assert world is not None
                 found.append((f"{file.name}::{case.name}", world))

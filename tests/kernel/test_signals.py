@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from petra.kernel import commands as c
+from petra.kernel import tasks
 from petra.kernel.decide import decide
 from petra.kernel.events import SignalReceived
 from petra.kernel.explain import explain
@@ -53,6 +54,21 @@ def test_one_that_some_step_waits_for_later_or_under_another_key_is_kept(
     (event,) = sent(waiting(), name, key).events
     assert isinstance(event, SignalReceived)
     assert (event.kept, event.run) == (True, None)
+
+
+@pytest.mark.spec("S15")
+def test_who_sends_what_nobody_waits_for_is_refused_at_some_time(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(tasks, "KEPT_MAX", 3)
+    simulation = waiting()
+    for number in range(3):
+        assert not sent(simulation, "shipped", number).refused
+    decision = sent(simulation, "shipped", 3)
+    assert not decision.events
+    assert decision.refused.startswith("3 signals are kept already")
+    assert not sent(simulation, "paid", 18).refused
+    assert sent(simulation, "paid", 17).events[0].run  # who is waited for comes in
 
 
 @pytest.mark.spec("S15")

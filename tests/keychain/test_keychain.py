@@ -112,6 +112,10 @@ def test_a_file_is_read_without_its_last_line_break(tmp_path: Path) -> None:
         (entry("x", "secret_manager", provider="gcp"), "no provider 'gcp' here; known: vault"),
         (entry("x", "postgres_credential", url="mysql://h"), "does not begin with postgresql://"),
         (entry("x", "magic"), "no kind 'magic'"),
+        (entry("x", "file", path="a\0b"), r"'a\x00b' is no path"),
+        (entry("x", "credential", credential="c", ref="9" * 5_000), "ref is no version"),
+        (entry("x", "credential", credential="c", ref="v2147483648"), "ref is no version"),
+        (entry("x", "credential", credential="c" * 501), "no credential is called 'ccc"),
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )
@@ -121,6 +125,17 @@ def test_a_check_names_what_is_missing_and_never_the_secret(
     (problem,) = problems(Keychain(environ={}), declared)
     assert said in problem
     assert CANARY not in problem
+
+
+def test_a_check_that_meets_a_bug_says_so_and_not_its_words() -> None:
+    class Broken:
+        async def fetch(self, name: str, version: int | None = None, *, dry: bool = False) -> Any:
+            raise RuntimeError(f"{name} {version} {dry} {CANARY}")
+
+    keychain = Keychain(environ={}, credentials=Broken())
+    assert problems(keychain, entry("x", "credential")) == [
+        "keychain 'x' cannot be looked at: RuntimeError"
+    ]
 
 
 @pytest.mark.spec("S20")

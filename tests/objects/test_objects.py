@@ -22,11 +22,10 @@ from petra.errors import ObjectError, UsageError
 from petra.objects import (
     ExecutionObjects,
     LocalObjects,
-    Objects,
+    ObjectStore,
     Reference,
     is_reference,
     open_objects,
-    store_if_large,
 )
 from petra.objects.base import encode
 from petra.objects.bucket import BucketObjects
@@ -38,7 +37,7 @@ T = TypeVar("T")
 class Place:
     """A store, and ways to damage what it keeps."""
 
-    objects: Objects
+    objects: ObjectStore
     write: Callable[[str, bytes], object]
     remove: Callable[[str], object]
     keys: Callable[[], set[str]]
@@ -237,16 +236,6 @@ def test_an_execution_reads_its_own_objects_and_those_it_inherits(tmp_path: Path
     assert kind_of(ExecutionObjects(objects, "child").get(parents)) == "denied"
     inheriting = ExecutionObjects(objects, "child", readable=frozenset({"parent"}))
     assert wait(inheriting.get(parents)) == [1]
-
-
-@pytest.mark.spec("S18")
-def test_a_value_beyond_the_limit_becomes_a_reference(tmp_path: Path) -> None:
-    view = ExecutionObjects(LocalObjects(tmp_path), "e1")
-    text = "x" * 98
-    assert wait(store_if_large(view, text, 100)) == text
-    reference = wait(store_if_large(view, text + "x", 100, schema_hint="text"))
-    assert is_reference(reference)
-    assert wait(view.get(reference)) == text + "x"
 
 
 @pytest.mark.spec("S18")

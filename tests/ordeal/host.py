@@ -29,7 +29,7 @@ from petra.engine.limits import ENTRY_BYTES
 from petra.engine.news import Appended, News, Topic
 from petra.store.base import Store
 from petra.store.errors import StoreError
-from petra.store.faults import FaultyStore
+from petra.testing.store_faults import FaultyStore
 from petra.wire.connection import LostError
 from petra.worker import Offer
 from petra.worker.transport import ClosedError, Transport

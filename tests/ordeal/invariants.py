@@ -442,12 +442,14 @@ def _out(program: Program, state: State) -> dict[tuple[str, str], Pending]:
         for chunk in run.chunks.values():
             given_up = chunk.waits or chunk.child or chunk.incident
             if not given_up and plan.mode == "worker":
+                kinds = "" if chunk.gather else plan.kinds  # any worker gathers
                 found[run.id, chunk.id] = Pending(
-                    run=run.id, chunk=chunk.id, delivery=chunk.delivery, pool=pool
+                    run=run.id, chunk=chunk.id, delivery=chunk.delivery, pool=pool, kinds=kinds
                 )
         whole = run.loop is None and not run.chunks and not run.incident
         if whole and (plan.mode == "worker" or run.compensates):
-            found[run.id, ""] = Pending(run=run.id, delivery=run.delivery, pool=pool)
+            kinds = plan.undo_kinds if run.compensates else plan.kinds
+            found[run.id, ""] = Pending(run=run.id, delivery=run.delivery, pool=pool, kinds=kinds)
     return found
 
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from random import Random  # noqa: TID251 - seeded, and only in tests
 
 from ordeal.network import Weather
-from petra.store.faults import Fault
+from petra.testing.store_faults import StoreFault
 
 
 @dataclass(slots=True, kw_only=True)
@@ -110,18 +110,18 @@ class StoreFaults:
         self._chance = chance
         self.calm = False
 
-    def __call__(self, method: str, number: int) -> Fault | None:  # noqa: ARG002
+    def __call__(self, method: str, number: int) -> StoreFault | None:  # noqa: ARG002
         """Draw the fault of a call; most are only slow."""
         if self.calm:
             return None
         plan, drawn = self._plan, self._chance.random()
-        found: Fault | None = Fault.DELAY if plan.store_delay_s else None
+        found: StoreFault | None = StoreFault.DELAY if plan.store_delay_s else None
         if drawn < plan.unavailable:
-            found = Fault.BEFORE
+            found = StoreFault.BEFORE
         elif method == "commit" and drawn < plan.unavailable + plan.uncertain:
-            found = Fault.AFTER
+            found = StoreFault.AFTER
         elif method == "commit" and drawn < plan.unavailable + plan.uncertain + plan.full:
-            found = Fault.FULL
-        if found is not None and found is not Fault.DELAY:
+            found = StoreFault.FULL
+        if found is not None and found is not StoreFault.DELAY:
             plan.counts[f"store: {found.name.lower()}"] += 1
         return found

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from petra.playbook import Playbook, read, to_yaml
-from petra.playbook.origins import Written
+from petra.playbook.origins import WrittenAt
 from petra.playbook.problems import lines_of
 from petra.playbook.write import to_plain
 from petra.values import digest
@@ -37,7 +37,7 @@ def book(text: str, name: str = "here/orders.yaml") -> Playbook:
     return read(HEAD + text, name).checked()
 
 
-def where(playbook: Playbook, step: int, task: int, field: str, **how: bool) -> Written | None:
+def where(playbook: Playbook, step: int, task: int, field: str, **how: bool) -> WrittenAt | None:
     return playbook.origins.of(step, task, **how).get(field)
 
 
@@ -73,7 +73,7 @@ def test_however_a_block_begins(mark: str) -> None:
 def test_of_quoted_code_the_line_it_begins_on_is_known() -> None:
     text = 'workflow:\n  - step: one\n    tool: {kind: python, code: "a = 1\\nresult = a"}\n'
     written = where(book(text), 0, 0, "code")
-    assert written == Written("orders.yaml", 6, by_line=False)
+    assert written == WrittenAt("orders.yaml", 6, by_line=False)
     assert written.at(2) == "orders.yaml:6"
 
 

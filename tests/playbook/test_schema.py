@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -131,3 +133,7 @@ def test_every_field_of_the_model_and_of_the_kinds_is_in_it() -> None:
     for struct in (model.Playbook, model.ExecutorSpec, model.StepSpec, Knobs, *KINDS.values()):
         for key in fields_of(struct):
             assert f"'{key}'" in text
+
+
+def test_what_authors_read_names_no_rules_of_ours() -> None:
+    assert re.findall(r"[^\"]*(?:\(S\d+|``)[^\"]*", json.dumps(SCHEMA)) == []

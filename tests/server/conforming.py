@@ -8,11 +8,12 @@ from functools import cache
 from typing import Any
 
 import httpx2
+from bare_app import bare_description
 from jsonschema import Draft202012Validator  # type: ignore[import-untyped]
-
-from petra.server.bare_app import bare_description
+from server.recording import record
 
 BASE = "/api/v1"
+OUTSIDE = frozenset({"/livez", "/readyz", "/version"})
 
 
 @cache
@@ -42,9 +43,15 @@ def conforming(response: httpx2.Response) -> None:
     media = response.headers.get("content-type", "").partition(";")[0]
     request = response.request
     path = "/" + request.url.path.partition("/api/v1/")[2] if BASE in request.url.path else ""
-    known = next((name for one, name in _paths() if one.fullmatch(BASE + path)), None)
+    whole = request.url.path if request.url.path in OUTSIDE else BASE + path
+    known = next((name for one, name in _paths() if one.fullmatch(whole)), None)
     operation = _description()["paths"].get(known, {}).get(request.method.lower())
-    if operation is None or media not in ("application/json", "application/problem+json"):
+    if operation is None:
+        return
+    if media not in ("application/json", "application/problem+json"):
+        if response.status_code == 204:
+            response.read()
+            record(f"{request.method.lower()} {known}", response)
         return
     said = operation["responses"].get(str(response.status_code))
     where = f"{request.method} {known} {response.status_code}"
@@ -62,3 +69,4 @@ def conforming(response: httpx2.Response) -> None:
         for error in Draft202012Validator(schema).iter_errors(response.json())
     ]
     assert not errors, f"{where}: {errors[:5]}"
+    record(f"{request.method.lower()} {known}", response)

@@ -8,13 +8,13 @@ from pathlib import Path
 
 import httpx2
 import pytest
+from access_page import GROUP, Call, access_page, calls, may
 from server.books import WAITS
 from server.conftest import Served
 from server.newcomers import acting_as, user
 from server.test_executions import started
 
 from petra.desk.principal import POWERS, May
-from petra.server.access import GROUP, Call, access_page, calls, may
 from petra.server.needs import Where
 
 ROLES = (*POWERS, GROUP)
@@ -76,6 +76,7 @@ def test_nobody_gets_in_without_being_known(server: Served, api: httpx2.Client) 
                 assert asked(stranger, call, execution) == (401, "no-credentials"), call
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("role", EACH_ROLE)
 def test_a_role_may_call_what_the_table_says(server: Served, api: httpx2.Client, role: str) -> None:
     execution = started(api, WAITS)["id"]

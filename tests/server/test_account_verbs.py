@@ -74,6 +74,8 @@ def test_a_log_in_is_kept_for_its_user_alone_and_ends_with_a_log_out(tmp_path: P
         assert "petra login" in elsewhere("user", "list", *at, code=1)
         wrong = elsewhere("login", served.url, "--user", "chief", given="wrong word\n", code=1)
         assert "not right" in wrong
+        assert "gives a new password" in wrong
+        assert "owner-token" not in wrong, "who logs in has no token to send"
         said = elsewhere("login", served.url, "--user", "chief", given=f"{WORD}\n")
         assert "30 days" in said
         (kept,) = (elsewhere.folder / "config").rglob("login.json")
@@ -88,6 +90,24 @@ def test_a_log_in_is_kept_for_its_user_alone_and_ends_with_a_log_out(tmp_path: P
         assert get(f"{served.url}/api/v1/me", headers=headers).status_code == 401
 
 
+def test_a_token_that_was_given_is_kept_and_forgotten_and_stays_good(tmp_path: Path) -> None:
+    elsewhere = Shell(tmp_path / "elsewhere")
+    elsewhere.folder.mkdir()
+    with serve(tmp_path / ".petra") as served:
+        how = ("login", served.url, "--token-file", "-")
+        assert "not known" in elsewhere(*how, given="petra_none\n", code=1)
+        for nothing in ("\n", "two words\n", "tokën\n"):
+            assert "no token" in elsewhere(*how, given=nothing, code=1)
+        assert "logged in" in elsewhere(*how, given=f"{served.said['token']}\n")
+        (kept,) = (elsewhere.folder / "config").rglob("login.json")
+        assert stat.S_IMODE(kept.stat().st_mode) == 0o600
+        assert elsewhere.json("ps", "--server", served.url) == []
+        elsewhere("logout")
+        assert not kept.exists()
+        headers = {"Authorization": f"Bearer {served.said['token']}"}
+        assert get(f"{served.url}/api/v1/me", headers=headers).status_code == 200
+
+
 def test_the_commands_of_the_how_to_run_as_written(root: Path, tmp_path: Path) -> None:
     page = (root / "docs/how-to/users-and-roles.md").read_text()
     petra = Shell(tmp_path)
@@ -99,3 +119,19 @@ def test_the_commands_of_the_how_to_run_as_written(root: Path, tmp_path: Path) -
             continue
         words = [petra.json("token", "list")[-1]["id"] if word == "ID" else word for word in words]
         petra(*words, given=f"{WORD}\n")
+
+
+def test_lists_stand_in_columns_and_empty_ones_say_what_begins_them(tmp_path: Path) -> None:
+    petra = Shell(tmp_path)
+    assert "petra user add NAME" in petra("user", "list")
+    assert "petra token create" in petra("token", "list")
+    petra("user", "add", "al", "--service", "--role", "viewer")
+    petra("user", "add", "bartholomew", "--service", "--role", "operator")
+    rows = petra("user", "list").splitlines()
+    assert [row.index("service") for row in rows] == [13, 13]
+
+
+def test_a_change_of_nothing_is_refused(tmp_path: Path) -> None:
+    petra = Shell(tmp_path)
+    petra("user", "add", "al", "--service", "--role", "viewer")
+    assert "say what to change" in petra("user", "change", "al", code=2)

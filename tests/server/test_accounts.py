@@ -184,6 +184,7 @@ def test_who_may_not_is_told_so_before_the_form_of_what_they_send(
         assert code_of(viewer.post("/executions/nope/cancel", content=garbage))[0] == 404
 
 
+@pytest.mark.slow
 @pytest.mark.spec("S14")
 def test_an_approver_sees_and_decides_what_concerns_them(
     server: Served, api: httpx2.Client
@@ -211,6 +212,7 @@ def test_an_approver_sees_and_decides_what_concerns_them(
         assert done.json()["status"] == "completed"
 
 
+@pytest.mark.slow
 def test_a_log_in_with_a_code_is_the_owners_and_a_look_at_the_page_is_none(
     server: Served, api: httpx2.Client
 ) -> None:
@@ -229,6 +231,7 @@ def test_a_log_in_with_a_code_is_the_owners_and_a_look_at_the_page_is_none(
     assert log_ins()[: len(log_ins()) - before] == [(login_name(), "refused", "no-credentials")]
 
 
+@pytest.mark.slow
 def test_acts_log_ins_and_refusals_are_noted(server: Served, api: httpx2.Client) -> None:
     name = user(api, "viewer")
     with browser(server) as page:

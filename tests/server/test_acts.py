@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import httpx2
 import pytest
-from server.books import ADDS, WAITS, WAITS_TWICE
+from server.books import ADDS, WAITS, WAITS_TWICE, book
 from server.test_executions import started
 
 WAIT = {"Prefer": "wait=30"}
@@ -123,3 +123,44 @@ def test_a_comment_is_a_text(api: httpx2.Client) -> None:
     api.post(f"/work-items/{shown['id']}/{item['id']}/comment", json={"text": "look at page 2"})
     records = api.get(f"/executions/{shown['id']}/records").json()["items"]
     assert "look at page 2" in str(records[-1])
+
+
+ASKS_TWO = book(
+    "  - step: both\n"
+    "    next: {spec: {mode: inclusive}, arcs: [{step: ask, copies: 2}]}\n"
+    "  - step: ask\n"
+    "    tool: {kind: human, title: 'Sure?', actions: [approve]}\n",
+    name="asks_two",
+)
+
+
+@pytest.mark.spec("S14")
+def test_a_work_item_is_named_by_its_step_as_on_the_command_line(api: httpx2.Client) -> None:
+    shown = started(api, GOES_ON)
+    (item,) = api.get("/work-items", params={"execution": shown["id"]}).json()["items"]
+    said = f"/work-items/{shown['id']}/{item['step']}"
+    assert api.get(said).json()["id"] == item["id"]
+    key = {"Idempotency-Key": "approve-by-step"}
+    first = api.post(f"{said}/complete", json={"action": "approve"}, headers=key)
+    again = api.post(f"{said}/complete", json={"action": "approve"}, headers=key)
+    assert (first.status_code, again.status_code) == (200, 200)
+    other = api.post(f"{said}/complete", json={"action": "reject"}, headers=key)
+    assert (other.status_code, other.json()["code"]) == (422, "key-reused")
+    for name in ("far", "nothing"):
+        unknown = api.post(f"/work-items/{shown['id']}/{name}/complete", json={"action": "approve"})
+        assert (unknown.status_code, unknown.json()["code"]) == (404, "not-found")
+    api.post(f"/executions/{shown['id']}/cancel", headers=WAIT)
+
+
+@pytest.mark.spec("S14")
+def test_which_of_several_items_of_a_step_is_meant_is_asked(api: httpx2.Client) -> None:
+    shown = started(api, ASKS_TWO)
+    items = api.get("/work-items", params={"execution": shown["id"]}).json()["items"]
+    which = api.post(f"/work-items/{shown['id']}/ask/complete", json={"action": "approve"})
+    assert (which.status_code, which.json()["code"]) == (409, "refused")
+    assert all(item["id"][:12] in which.json()["detail"] for item in items)
+    mine = f"/work-items/{shown['id']}/{items[0]['id']}"
+    assert api.post(f"{mine}/claim").status_code == 200
+    held = api.post(f"/work-items/{shown['id']}/ask/complete", json={"action": "approve"})
+    assert held.status_code == 200, "it is the one that we hold"
+    api.post(f"/executions/{shown['id']}/cancel", headers=WAIT)

@@ -9,7 +9,9 @@ import pytest
 from server.books import ADDS, ASKS, WAITS, WAITS_TWICE
 from server.conftest import Served
 from server.newcomers import acting_as, user
+from server.test_acts import WAIT
 from server.test_executions import started
+from server.test_who_saw_it import UNSOUND
 
 AUTHORS = {"Content-Type": "application/yaml"}
 
@@ -184,3 +186,37 @@ def test_a_playbook_has_versions_and_heat(api: httpx2.Client, prefix: str) -> No
     assert heat["steps"]["two"]["failure_rate"] == 0
     assert heat["arcs"] == [{"from": "one", "index": 0, "count": 2}]
     assert api.get("/playbooks/nobody/heat").json()["code"] == "not-found"
+
+
+@pytest.mark.spec("S19")
+@pytest.mark.parametrize("prefix", ["", "team/"])
+def test_a_playbook_says_how_it_stands(api: httpx2.Client, prefix: str) -> None:
+    path = f"{prefix}stands{secrets.token_hex(4)}"
+    assert api.get(f"/playbooks/{path}/standing").json()["code"] == "not-found"
+    text = named(WAITS, "waits", path)
+    applied = api.put(f"/playbooks/{path}", content=text, headers=AUTHORS).json()
+    first, second = (
+        api.post("/executions", json={"playbook": path}, headers=WAIT).json()["id"]
+        for _ in range(2)
+    )
+    api.post(f"/executions/{first}/signals/go", headers=WAIT)
+    stands = api.get(f"/playbooks/{path}/standing").json()
+    assert (stands["path"], stands["digest"]) == (path, applied["digest"])
+    assert stands["proof"] == {"verdict": "sound", "gated": False, "words": ""}
+    assert stands["open"] == 1
+    assert stands["last"] == [
+        {"id": second, "status": "waiting"},
+        {"id": first, "status": "completed"},
+    ]
+
+
+@pytest.mark.spec("S19")
+def test_a_playbook_whose_net_gets_stuck_says_so(api: httpx2.Client) -> None:
+    path = f"unsound{secrets.token_hex(4)}"
+    text = named(UNSOUND, "leaves", path)
+    unchecked = {"allow_unsound": "true"}
+    made = api.put(f"/playbooks/{path}", content=text, headers=AUTHORS, params=unchecked)
+    assert made.status_code == 201
+    proof = api.get(f"/playbooks/{path}/standing").json()["proof"]
+    assert proof["verdict"] == "unsound"
+    assert "cannot" in proof["words"]

@@ -45,6 +45,7 @@ def statuses(api: httpx2.Client, ids: list[str]) -> set[str]:
     return {api.get(f"/executions/{one}").json()["status"] for one in ids}
 
 
+@pytest.mark.slow
 def test_many_are_counted_asked_about_and_cancelled(api: httpx2.Client, do: Any) -> None:
     label, ids = marked(api, 3)
     counted = do("bulk", "cancel", "--label", label, "--dry-run")
@@ -90,3 +91,41 @@ def test_a_live_group_is_added_to_and_completed(api: httpx2.Client, do: Any) -> 
 def test_what_is_added_to_a_group_is_said(do: Any) -> None:
     for words in (["add"], ["close", "--item", "1"]):
         assert "--item goes with 'add'" in str(do("group", "x", "g", *words).exception)
+
+
+@pytest.mark.parametrize("told", ["by its variable", "by its option"])
+def test_many_are_those_of_the_namespace_that_was_said(
+    server: Served, api: httpx2.Client, told: str
+) -> None:
+    space = f"space-{secrets.token_hex(4)}"
+    assert api.post("/namespaces", json={"name": space}).status_code == 201
+    body = {"playbook": {"text": WAITS}, "labels": {"of": space}}
+    here, there = (
+        api.post("/executions", json={**body, "namespace": one}).json()["id"]
+        for one in ("default", space)
+    )
+    environment = {"PETRA_SERVER": server.url, "PETRA_TOKEN": server.said["token"]}
+    words = ["bulk", "cancel", "--label", f"of={space}", "--yes"]
+    if told == "by its variable":
+        environment["PETRA_NAMESPACE"] = space
+    else:
+        words += ["--namespace", space]
+    done = CliRunner().invoke(petra, words, env=environment)
+    assert (done.exit_code, done.output) == (0, "cancel: 1 done, 0 failed\n")
+    assert statuses(api, [there]) == {"aborted"}
+    assert statuses(api, [here]) <= {"waiting", "running"}
+
+
+def test_what_is_pruned_of_a_path_is_of_no_other_one_with_the_same_name(
+    api: httpx2.Client, do: Any
+) -> None:
+    name, ids = f"shared{secrets.token_hex(4)}", {}
+    for path in (f"{name}/here", f"{name}/there"):
+        text = ADDS.replace("metadata: {name: adds}", f"metadata: {{name: {name}, path: {path}}}")
+        assert api.post("/playbooks", json={"text": text}).status_code == 201
+        ended = api.post("/executions", json={"playbook": path}, headers={"Prefer": "wait=60"})
+        ids[path] = ended.json()["id"]
+    done = do("prune", "--older", "0s", "--playbook", f"{name}/here", "-o", "json")
+    assert done.exit_code == 0, done.output
+    assert json.loads(done.output)["removed"] == [ids[f"{name}/here"]]
+    assert api.get(f"/executions/{ids[f'{name}/there']}").status_code == 200

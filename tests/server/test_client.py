@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from server.books import ADDS, ASKS, WAITS
 from server.conftest import Served, serve
+from server.test_who_saw_it import UNSOUND
 from support.processes import port_to_come_back_to
 
 from petra.client import Client, ServerError, connect
@@ -130,5 +131,32 @@ def test_it_reads_what_happened_and_acts_on_many(server: Served, tmp_path: Path)
         while (found := await client.operation(made["id"]))["status"] == "running":
             pass
         assert (found["done"], (await client.get(waiting.id)).status) == (1, "aborted")
+
+    using(server, scenario)
+
+
+@pytest.mark.spec("S13")
+def test_signals_and_executions_are_named_as_they_are(server: Served, tmp_path: Path) -> None:
+    path = tmp_path / "waits.yaml"
+    path.write_text(WAITS.replace("signal: go", "signal: 'go on? 100 %'"))
+
+    async def scenario(client: Client) -> None:
+        begun = await client.start(path, execution="odd@1~=+")
+        assert (await client.rest(begun)).waiting_on == "signal"
+        assert await client.signal(begun, "go on? 100 %")
+        assert (await client.rest(begun)).status == "completed"
+
+    using(server, scenario)
+
+
+@pytest.mark.spec("S19")
+def test_what_is_not_sound_is_started_where_that_is_allowed(server: Served, tmp_path: Path) -> None:
+    path = tmp_path / "leaves.yaml"
+    path.write_text(UNSOUND)
+
+    async def scenario(client: Client) -> None:
+        with pytest.raises(ServerError, match="the join 'meet' cannot complete"):
+            await client.start(path)
+        assert (await client.run(path, allow_unsound=True)).status == "failed"
 
     using(server, scenario)

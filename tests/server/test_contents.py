@@ -18,7 +18,7 @@ from petra.kernel.state import State
 from petra.objects import LocalObjects
 from petra.references import spliced
 from petra.server.problems import ProblemError
-from petra.server.ranges import RangeReader, range_of
+from petra.server.ranges import OBJECT_MAX, RangeReader, range_of
 from petra.store.memory import MemoryStore
 
 CHOIR = book(
@@ -185,6 +185,7 @@ def test_a_value_is_found_by_the_key_of_its_reference(api: httpx2.Client) -> Non
     assert api.get(f"/executions/{other}/values/{key}").status_code == 404
     for ref, more, status in (
         ("ctx.none", {}, 404), ("nothing", {}, 404), ("ctx.kept", {"path": "/rows/9999"}, 404),
+        ("ctx.kept", {"path": "/rows/²"}, 404), ("ctx.kept", {"path": "/rows/" + "9" * 5_000}, 404),
         ("ctx.kept", {"path": "rows"}, 400), ("ctx.kept", {"limit": 0}, 400),
     ):  # fmt: skip
         answer = api.get(f"/executions/{shown['id']}/values/{ref}", params=more)
@@ -216,3 +217,34 @@ async def _ranges(tmp_path: Path) -> None:
         assert (await range_of(reader, "ctx.listed", f"/{index}", 0, 1))["content"] == index
     with pytest.raises(ProblemError, match="leads nowhere"):
         await range_of(reader, "ctx.listed", "/32", 0, 1)
+
+
+def test_an_object_in_pieces_is_one_object_and_its_last_names_count(tmp_path: Path) -> None:
+    asyncio.run(_ranges_of_an_object(tmp_path))
+
+
+async def _ranges_of_an_object(tmp_path: Path) -> None:
+    objects = LocalObjects(tmp_path / "objects")
+    parts = [{"a": 1, "b": [1, 2]}, {"b": [3, 4], "c": 5}]
+    pieces = [await objects.put("e1", part) for part in parts]
+    named = spliced(objects.name, [[2, one.key, one.size] for one in pieces], {"c": 6, "d": 7})
+    state = State(id="e1", ctx={"named": named})
+
+    async def aside(work: Any) -> Any:
+        return work()
+
+    reader = RangeReader(MemoryStore(clock=lambda: 0.0), objects, state, aside)
+    whole = await range_of(reader, "ctx.named", "", 0, 10)
+    assert [item["key"] for item in whole["content"]] == ["a", "b", "c", "d"]
+    assert [item["value"] for item in whole["content"]] == [1, [3, 4], 6, 7]
+    for path, value in (("/a", 1), ("/b/0", 3), ("/c", 6), ("/d", 7)):
+        assert (await range_of(reader, "ctx.named", path, 0, 1))["content"] == value
+    with pytest.raises(ProblemError, match="leads nowhere"):
+        await range_of(reader, "ctx.named", "/e", 0, 1)
+    large = {**named, "size": OBJECT_MAX + 1}
+    reader = RangeReader(
+        MemoryStore(clock=lambda: 0.0), objects, State(id="e1", ctx={"named": large}), aside
+    )
+    with pytest.raises(ProblemError, match="name a part"):
+        await range_of(reader, "ctx.named", "", 0, 10)
+    assert (await range_of(reader, "ctx.named", "/a", 0, 1))["content"] == 1

@@ -7,10 +7,10 @@ from typing import Any
 
 import httpx2
 import pytest
+from bare_app import bare_description
 from server.books import WAITS
 from server.conftest import Served
 
-from petra.server.bare_app import bare_description
 from petra.server.links import LEADS
 from petra.server.openapi import operations
 
@@ -151,6 +151,42 @@ def test_a_body_is_of_the_types_of_json(api: httpx2.Client, body: Any, pointer: 
     (place,) = answer.json()["errors"]
     assert place["pointer"] == pointer
     assert place["message"].startswith("Expected `")
+
+
+@pytest.mark.parametrize(
+    ("body", "faults"),
+    [
+        pytest.param(
+            {"wrong": 1, "playbok": "x", "playbook": "y"},
+            [("/wrong", "unknown-field"), ("/playbok", "unknown-field")],
+            id="all that are unknown",
+        ),
+        pytest.param({}, [("/playbook", "missing-field")], id="one is missing"),
+        pytest.param({"playbook": "x", "id": 1}, [("/id", "wrong-value")], id="of another type"),
+        pytest.param(
+            {"playbook": {"text": "x", "path": "y"}},
+            [("/playbook/path", "unknown-field")],
+            id="within another",
+        ),
+    ],
+)
+def test_what_is_wrong_in_a_body_is_named_with_its_code(
+    api: httpx2.Client, body: Any, faults: list[tuple[str, str]]
+) -> None:
+    answer = api.post("/executions", json=body)
+    assert (answer.status_code, answer.json()["code"]) == (400, "bad-request")
+    told = answer.json()["errors"]
+    assert [(one["pointer"], one["code"]) for one in told] == faults
+    assert all(one["message"] and one["hint"] for one in told)
+    assert all(pointer in answer.json()["detail"] for pointer, _ in faults)
+
+
+def test_all_parameters_that_are_unknown_are_named(api: httpx2.Client) -> None:
+    answer = api.get("/executions", params={"lmit": 1, "statsu": "failed"})
+    assert (answer.status_code, answer.json()["code"]) == (400, "unknown-parameter")
+    assert {"'lmit'", "'statsu'", "'limit'?"} <= set(
+        answer.json()["detail"].replace(";", "").split()
+    )
 
 
 @pytest.mark.parametrize("name", ["since", "until", "ended_before"])

@@ -28,8 +28,8 @@ def test_a_start_answers_when_it_ended_and_says_where_it_is(api: httpx2.Client) 
     assert (answer.status_code, shown["status"], shown["output"]) == (201, "completed", 42)
     assert answer.headers["location"] == f"/api/v1/executions/{shown['id']}"
     assert answer.headers["etag"] == f'"{shown["version"]}"'
-    again = api.get(f"/executions/{shown['id']}")
-    assert again.json() == shown
+    again = api.get(f"/executions/{shown['id']}").json()  # which has its family too
+    assert {name: again[name] for name in shown} == shown
     assert api.get(f"/executions/{shown['id']}/result").json() == 42
 
 
@@ -71,6 +71,8 @@ def test_lists_go_on_behind_their_cursor(api: httpx2.Client) -> None:
             break
     assert ids <= set(seen)
     assert len(seen) == len(set(seen))
+    strange = api.get("/executions", params={"cursor": "nonsense"})
+    assert (strange.status_code, strange.json()["code"]) == (422, "invalid-input")
     only = api.get("/executions", params={"playbook": "waits"}).json()["items"]
     assert {item["playbook"] for item in only} <= {"waits"}
 
@@ -165,7 +167,46 @@ def test_a_playbook_is_applied_and_started_by_its_path(api: httpx2.Client) -> No
     assert "immutable" in same.headers["cache-control"]
 
 
+@pytest.mark.parametrize("name", ["since", "until", "ended_before"])
+def test_a_time_that_cannot_be_counted_is_refused(api: httpx2.Client, name: str) -> None:
+    answer = api.get("/executions", params={name: "0001-01-01T00:00:00"})
+    assert (answer.status_code, answer.json()["code"]) == (400, "bad-request")
+    assert f"'{name}=" in answer.json()["detail"]
+
+
 @pytest.mark.spec("S16")
+def test_executions_are_found_by_the_path_of_their_playbook_too(api: httpx2.Client) -> None:
+    """As they are started: two paths may have one name, and each finds its own."""
+    ids = {}
+    for path, version in (("far/away", 1), ("far/away", 2), ("near/by", 1)):
+        named = f"metadata: {{name: pathed, path: {path}, version: {version}}}"
+        text = WAITS.replace("metadata: {name: waits}", named)
+        assert api.post("/playbooks", json={"text": text}).status_code == 201
+        ids[path, version] = api.post("/executions", json={"playbook": path}).json()["id"]
+
+    def found(**given: Any) -> set[str]:
+        items = api.get("/executions", params=given).json()["items"]
+        counted = api.get("/executions/counts", params=given).json()
+        assert counted["total"] == len(items)
+        return {one["id"] for one in items}
+
+    far = {ids["far/away", 1], ids["far/away", 2]}
+    assert found(playbook="far/away") == far
+    assert found(playbook="near/by") == {ids["near/by", 1]}
+    assert found(playbook="pathed") == set(ids.values())
+    assert found(playbook="far/away", version=1) == {ids["far/away", 1]}
+    assert found(playbook="far/away", version=3) == set()
+    act = {"act": "cancel", "filter": {"playbook": "far/away"}, "reason": "over"}
+    assert api.post("/operations", params={"dry_run": 1}, json=act).json()["total"] == len(far)
+
+
+def test_a_status_that_there_is_not_is_refused(api: httpx2.Client) -> None:
+    for path in ("/executions", "/executions/counts"):
+        answer = api.get(path, params={"status": ["failed", "waitin"]})
+        assert (answer.status_code, answer.json()["code"]) == (400, "bad-request")
+        assert "'status=waitin'" in answer.json()["detail"]
+
+
 def test_a_playbook_is_shown_as_its_author_wrote_it(api: httpx2.Client) -> None:
     yaml = {"Content-Type": "application/yaml"}
     text = "# why\r\n" + ADDS.replace("name: adds", "name: told, path: tests/told")

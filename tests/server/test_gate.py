@@ -7,17 +7,24 @@ import contextlib
 import json
 import re
 import socket
+import struct
 from pathlib import Path
 from typing import Any
 
 import httpx2
 import pytest
-from server.books import ADDS
+from server.books import ADDS, book
 from server.conftest import Served, get, serve
 
 from petra.server import gate
 from petra.server.gate import BODY_MAX
 from petra.server.problems import ProblemError
+
+WAIT = {"Prefer": "wait=60"}
+PRINTS = book(
+    "  - {step: prints, tool: {kind: python, code: 'print(chr(10).join([chr(120) * 400] * 500)); result = 1'}}\n",
+    name="prints",
+)
 
 
 def code_of(answer: httpx2.Response) -> tuple[int, str]:
@@ -146,6 +153,64 @@ def test_a_body_is_bounded_as_it_arrives(server: Served) -> None:
         assert line.recv(12) == b"HTTP/1.1 413"
 
 
+def test_who_sends_too_much_is_told_so_when_everything_is_sent(server: Served) -> None:
+    """Most programs look for an answer only then."""
+    host, port = server.url.removeprefix("http://").split(":")
+    head = f"POST /api/v1/executions HTTP/1.1\r\nHost: {host}:{port}\r\nContent-Length: {BODY_MAX + 1}\r\n\r\n"
+    with socket.create_connection((host, int(port))) as line:
+        line.sendall(head.encode() + b" " * (BODY_MAX + 1))
+        assert line.recv(12) == b"HTTP/1.1 413"
+
+
+def test_what_is_passed_over_comes_to_an_end_however_slowly_it_comes(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(gate, "PASSED_OVER_S", 0.0)
+    left = list(range(100))
+
+    async def receive() -> Any:
+        left.pop()
+        return {"type": "http.request", "body": b"x" * 20, "more_body": True}
+
+    async def main() -> None:
+        with pytest.raises(ProblemError, match="more than 10 bytes"):
+            await gate.bounded(receive, 10, 60.0)()
+
+    asyncio.run(main())
+    assert len(left) == 99, "nothing is taken any more"
+
+
+def test_what_is_got_has_a_head_and_options(server: Served, api: httpx2.Client) -> None:
+    for path in ("/", "/readyz", "/version", "/api/docs"):
+        answer = httpx2.head(f"{server.url}{path}")
+        assert (answer.status_code, answer.content) == (200, b""), path
+    asked = api.head("/executions", params={"limit": 1})
+    assert (asked.status_code, asked.content) == (200, b"")
+    assert asked.headers["content-type"] == "application/json"
+    assert api.head("/executions/nope").status_code == 404
+    for endless in ("/api/v1/stream", "/mcp"):
+        asked = api.head(f"{server.url}{endless}", headers={"Accept": "text/event-stream"})
+        assert asked.status_code == 405, "it would never end"
+    asked = api.options("/executions")
+    assert (asked.status_code, asked.content) == (204, b"")
+    assert {"GET", "POST"} <= set(asked.headers["allow"].split(", "))
+
+
+@pytest.mark.parametrize("number", [b"\xb2", b"9" * 5_000], ids=["no digit of ours", "very many"])
+def test_numbers_in_headers_are_numbers_that_can_be_read(api: httpx2.Client, number: bytes) -> None:
+    """``int`` reads neither of these, though ``isdigit`` says yes to both."""
+    body = {"playbook": {"text": ADDS}}
+    wait = api.post("/executions", json=body, headers={b"Prefer": b"wait=" + number})
+    assert code_of(wait) == (400, "bad-request")
+    path = f"/executions/{api.post('/executions', json=body).json()['id']}"
+    with api.stream("GET", f"{path}/stream", headers={b"Last-Event-ID": number}) as answer:
+        assert answer.status_code == 200
+        told = next(answer.iter_text())
+    assert '"resumed":false' in told
+    seen = {b"If-Match": b'"' + number + b'"'}
+    assert code_of(api.patch(f"{path}/ctx", json={"values": {}}, headers=seen)) == (412, "stale")
+
+
 def _refused(within_s: float, *messages: dict[str, Any]) -> str:
     """Take a body that arrives so; return how that is refused."""
 
@@ -173,6 +238,7 @@ def test_a_body_that_does_not_arrive_or_not_whole_is_a_problem_of_the_caller() -
     assert _refused(60.0, {**part, "body": b"x" * 11}) == "too-large"
 
 
+@pytest.mark.slow
 def test_who_leaves_within_a_body_leaves_no_error_behind(tmp_path: Path) -> None:
     with (tmp_path / "log").open("wb") as log, serve(tmp_path / ".petra", stderr=log) as served:
         host, port = served.url.removeprefix("http://").split(":")
@@ -184,6 +250,27 @@ def test_who_leaves_within_a_body_leaves_no_error_behind(tmp_path: Path) -> None
             line.sendall(head.encode())
             line.shutdown(socket.SHUT_WR)
             line.recv(1_000)
+        assert served.end() == 0
+    assert "Traceback" not in (tmp_path / "log").read_text("utf-8")
+
+
+def test_who_leaves_before_an_answer_that_streams_leaves_no_error_behind(tmp_path: Path) -> None:
+    with (tmp_path / "log").open("wb") as log, serve(tmp_path / ".petra", stderr=log) as served:
+        host, port = served.url.removeprefix("http://").split(":")
+        with served.client() as api:
+            name = api.post(
+                "/executions", json={"playbook": {"text": PRINTS}}, headers=WAIT
+            ).json()["id"]
+        head = (
+            f"GET /api/v1/executions/{name}/logs HTTP/1.1\r\nHost: {host}:{port}\r\n"
+            f"Authorization: Bearer {served.said['token']}\r\n\r\n"
+        )
+        for _ in range(20):
+            with socket.create_connection((host, int(port))) as line:
+                line.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+                line.sendall(head.encode())
+        with served.client() as api:
+            assert len(api.get(f"/executions/{name}/logs").text) > 200_000
         assert served.end() == 0
     assert "Traceback" not in (tmp_path / "log").read_text("utf-8")
 

@@ -6,8 +6,9 @@ import asyncio
 import os
 import signal
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -42,20 +43,21 @@ workflow:
 
 
 class Load:
-    """Starts of executions under keys, at a fixed rate; each is asked again until it is answered."""
+    """Starts of executions under keys, at a fixed rate, at several servers in turn; each is asked again until it is answered."""
 
-    def __init__(self, url: str, token: str, ledger: Path) -> None:
-        self._url, self._ledger = f"{url}/api/v1", ledger
+    def __init__(self, urls: Sequence[str], token: str, ledger: Path) -> None:
+        self._urls, self.ledger = [f"{url}/api/v1" for url in urls], ledger
         self._headers = {"Authorization": f"Bearer {token}"}
         self.answered: dict[str, str] = {}
 
-    async def run(self, at: int, call: Callable[[], Any]) -> None:
-        """Start everything, each at its time; once so many are answered, call something."""
+    async def run(self, *calls: Callable[[], Any]) -> None:
+        """Start everything, each at its time; of as many parts as there are calls and one, a call stands between two."""
         async with httpx2.AsyncClient(headers=self._headers, timeout=300) as client:
             begun = asyncio.create_task(self._begin(client))
-            while len(self.answered) < at:
-                await asyncio.wait([begun], timeout=0.01)
-            await asyncio.to_thread(call)
+            for number, call in enumerate(calls, 1):
+                while len(self.answered) < STARTS * number // (len(calls) + 2):
+                    await asyncio.wait([begun], timeout=0.01)
+                await asyncio.to_thread(call)
             await asyncio.gather(*await begun)
 
     async def _begin(self, client: httpx2.AsyncClient) -> list[asyncio.Task[None]]:
@@ -63,15 +65,17 @@ class Load:
         since, starts = loop.time(), []
         for number in range(STARTS):
             await asyncio.sleep(since + number / RATE - loop.time())
-            starts.append(asyncio.create_task(self._start(client, f"key-{number}")))
+            starts.append(asyncio.create_task(self._start(client, number)))
         return starts
 
-    async def _start(self, client: httpx2.AsyncClient, key: str) -> None:
-        body = {"playbook": "noted", "workload": {"ledger": str(self._ledger)}}
-        while True:
+    async def _start(self, client: httpx2.AsyncClient, number: int) -> None:
+        body = {"playbook": "noted", "workload": {"ledger": str(self.ledger)}}
+        key = f"key-{number}"
+        for tried in count():
+            url = self._urls[(number + tried) % len(self._urls)]
             try:
                 found = await client.post(
-                    f"{self._url}/executions", json=body, headers={"Idempotency-Key": key}
+                    f"{url}/executions", json=body, headers={"Idempotency-Key": key}
                 )
             except httpx2.HTTPError:
                 await asyncio.sleep(0.05)  # nobody is there; the same again is safe
@@ -112,26 +116,64 @@ def test_what_was_acknowledged_is_done_once_whoever_is_killed(
             assert api.post("/playbooks", json={"text": BOOK}).status_code == 201
         for _ in range(WORKERS):
             heard(stack.enter_context(worker(first, "--slots", "2")), "works for")
-        load = Load(first.url, first.said["token"], ledger)
+        load = Load([first.url], first.said["token"], ledger)
         back: list[Served] = []
 
         def kill() -> None:
             assert first.end(signal.SIGKILL) == -signal.SIGKILL
             back.append(stack.enter_context(serve(home, *more)))
 
-        asyncio.run(load.run(STARTS // 3, kill))
+        asyncio.run(load.run(kill))
         (second,) = back
-        assert len(set(load.answered.values())) == STARTS
-        with second.client() as api:
-            until(lambda: _completed(api) >= STARTS)
-            listed = _all(api, "/executions")
-            assert {one["id"] for one in listed} == set(load.answered.values())
-            assert not api.post("/audit/verify", json={}).json()["problems"]
-            noted = _all(api, "/audit")
-        starts = [
-            one for one in noted if one["act"] == "POST /executions" and one["outcome"] == "done"
-        ]
-        assert len(starts) >= STARTS
-        # every run was done by the worker that had it, also across the kill
-        assert set(Counter(ledger.read_text().split()).values()) == {1}
+        _held(second, load)
         assert second.end() == 0
+
+
+def _held(served: Served, load: Load) -> None:
+    """Hold what there is now against what was acknowledged: all of it, and each run once."""
+    assert len(set(load.answered.values())) == STARTS
+    with served.client() as api:
+        until(lambda: _completed(api) >= STARTS)
+        listed = _all(api, "/executions")
+        assert {one["id"] for one in listed} == set(load.answered.values())
+        assert not api.post("/audit/verify", json={}).json()["problems"]
+        noted = _all(api, "/audit")
+    starts = [one for one in noted if one["act"] == "POST /executions" and one["outcome"] == "done"]
+    assert len(starts) >= STARTS
+    # every run was done by the worker that had it, also across the kill
+    assert set(Counter(load.ledger.read_text().split()).values()) == {1}
+
+
+@pytest.mark.spec("S22")
+def test_of_two_servers_on_one_database_each_may_be_killed_in_turn(
+    tmp_path: Path, empty_database: Callable[[], str]
+) -> None:
+    """One dies and comes back, then the other one; keys are asked again at whichever is there, workers go to it."""
+    store = ("--store", empty_database(), "--workers", "0")
+    ledger = tmp_path / "ledger"
+    with ExitStack() as stack:
+
+        def begin(name: str, port: int) -> Served:
+            return stack.enter_context(serve(tmp_path / name, *store, "--port", str(port)))
+
+        one = begin("one", port_to_come_back_to())
+        other = begin("other", port_to_come_back_to())
+        with one.client() as api:
+            assert api.post("/playbooks", json={"text": BOOK}).status_code == 201
+            asks = {"role": "operator", "name": "load"}
+            token = api.post("/tokens", json=asks).json()["token"]
+            works = api.post("/tokens", json={"role": "worker", "pool": "etl"}).json()["token"]
+        for number in range(WORKERS):
+            near, far = (one, other) if number % 2 else (other, one)
+            more = ("--server", far.url, "--slots", "2")
+            heard(stack.enter_context(worker(near, *more, token=works)), "works for")
+        load = Load([one.url, other.url], token, ledger)
+        back: list[Served] = []
+
+        def kill(served: Served, name: str) -> None:
+            assert served.end(signal.SIGKILL) == -signal.SIGKILL
+            back.append(begin(name, int(served.url.rpartition(":")[2])))
+
+        asyncio.run(load.run(lambda: kill(one, "one"), lambda: kill(other, "other")))
+        _held(back[0], load)
+        assert [served.end() for served in back] == [0, 0]

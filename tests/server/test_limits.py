@@ -52,7 +52,7 @@ def test_a_resource_is_put_listed_changed_and_removed(api: httpx2.Client) -> Non
 
 @pytest.mark.spec("S15", "S11")
 def test_who_waits_is_told_its_place_and_who_is_refused_why(api: httpx2.Client) -> None:
-    first = _start(api, "queued", "queue", priority=3).json()["id"]
+    first = _start(api, "queued", "queue", wait=True, priority=3).json()["id"]
     others = [_start(api, "queued", "queue", wait=True).json() for _ in range(2)]
     assert [one["reason"] for one in others] == ["limit", "limit"]
     told = api.get(f"/executions/{others[1]['id']}/explain").json()["explanation"]

@@ -46,6 +46,7 @@ def api(long: Any) -> Iterator[httpx2.Client]:
         yield client
 
 
+@pytest.mark.slow
 def test_a_page_without_any_goes_on(api: httpx2.Client) -> None:
     wanted = {"text": "zq"}
     first = api.get("/executions", params=wanted).json()

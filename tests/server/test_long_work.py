@@ -75,6 +75,7 @@ def test_what_the_workbench_does_is_where_it_is_said_to_be(work: FarWork[Any]) -
     assert callable(getattr(import_module(work.module), work.name))
 
 
+@pytest.mark.slow
 def test_a_server_loads_nothing_of_the_workbench() -> None:
     words = "import sys, petra.server.app; print(*sys.modules)"
     loaded = subprocess.run(

@@ -47,6 +47,7 @@ def ids(client: httpx2.Client, **more: str) -> set[str]:
     return {one["id"] for one in answer.json()["items"]}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("where", ["body", "address"])
 def test_an_execution_is_seen_in_its_namespace_only(
     space: str, theirs: httpx2.Client, ours: httpx2.Client, where: str
@@ -118,6 +119,7 @@ def test_a_branch_stays_in_its_namespace(space: str, theirs: httpx2.Client) -> N
     assert len(ids(theirs, namespace=space)) == 2
 
 
+@pytest.mark.slow
 def test_work_items_are_for_people_of_their_namespace(
     server: Served, space: str, api: httpx2.Client, theirs: httpx2.Client
 ) -> None:

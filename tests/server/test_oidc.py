@@ -251,7 +251,7 @@ def test_who_logs_in_there_makes_tokens_that_act_under_their_own_name(served: Se
         ("[oidc]\nissuer = 'https://i.e'\nclient_id = 'a'\nroles = {g = ['a b']}", "no role"),
         ("[oidc]\nissuer = 'https://i.e'\nclient_id = 'a'\nroles = {g = 'viewer'}", "settings of OIDC"),
         ("[oidc]\nisuer = 'x'", "settings of OIDC"),
-        ("[odic]\n", "no 'odic'"),
+        ("oidc = 1", "is a table"),
         ("[", "cannot be read"),
     ],
 )  # fmt: skip

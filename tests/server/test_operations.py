@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import secrets
 import signal
 from pathlib import Path
@@ -9,10 +10,15 @@ from typing import Any
 
 import httpx2
 import pytest
+from msgspec.structs import replace
 from server.books import ADDS, WAITS
 from server.conftest import Served, serve
 from server.newcomers import acting_as, user
 from server.test_executions import started
+
+from petra.server.operation_rows import DONE, OPERATION, RUNNING, account_of, operation_in
+from petra.store.accounts import ACCOUNTS_MAX
+from petra.store.sqlite import SqliteStore
 
 
 def over(api: httpx2.Client, operation: str) -> dict[str, Any]:
@@ -87,3 +93,37 @@ def test_an_operation_goes_on_after_a_kill(tmp_path: Path) -> None:
         for execution in ids:
             records = api.get(f"/executions/{execution}/events", params={"type": "execution.ended"})
             assert len(records.json()["items"]) == 1
+
+
+@pytest.mark.slow
+def test_of_very_many_operations_every_unfinished_one_goes_on_after_a_kill(tmp_path: Path) -> None:
+    home = tmp_path / ".petra"
+    with serve(home) as served, served.client() as api:
+        label, ids = some(api, 60)
+        made = api.post("/operations", json={"act": "cancel", "filter": {"label": label}}).json()
+        served.end(signal.SIGKILL)
+    begun = asyncio.run(_bury(home, made["id"]))
+    with serve(home) as served, served.client() as api:
+        found = over(api, begun)  # the first one goes on beside it
+        assert (found["status"], found["done"] + found["failed"]) == ("done", len(ids))
+        page = api.get("/operations", params={"limit": 5}).json()
+        assert [one["id"] for one in page["items"][:2]] == [made["id"], begun]
+
+
+async def _bury(home: Path, operation: str) -> str:
+    """Put an operation behind more of them than are read at once, as it was before any of it was done; return its name."""
+    store = await SqliteStore.open(home / "petra.db")
+    try:
+        known = await store.accounts.account(OPERATION, operation)
+        assert known is not None
+        asked = operation_in(known)
+        for number in range(ACCOUNTS_MAX + 1):
+            old = replace(asked, id=f"0-{number:05}", status=DONE, created=0.0, ended=asked.created)
+            await store.accounts.keep(account_of(old, 1))
+        last = replace(
+            asked, id=f"zz-{operation}", status=RUNNING, cursor=None, done=0, failed=0, ended=None
+        )
+        await store.accounts.keep(account_of(last, 1))
+        return last.id
+    finally:
+        await store.close()

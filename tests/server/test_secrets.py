@@ -244,8 +244,8 @@ def test_a_fresh_key_seals_everything_and_the_old_one_opens_nothing(tmp_path: Pa
         assert started(api, book("default")).json()["output"][0] == len(CANARY)
     assert "shop" in petra("secret", "list")
     first, second = (base64.b64encode(os.urandom(32)).decode() for _ in range(2))
-    assert "1 versions" in petra("secret", "rotate", PETRA_MASTER_KEY=first)
-    assert "1 versions" in petra("secret", "rotate", PETRA_MASTER_KEY=f"{second},{first}")
+    assert "1 version is sealed" in petra("secret", "rotate", PETRA_MASTER_KEY=first)
+    assert "1 version is sealed" in petra("secret", "rotate", PETRA_MASTER_KEY=f"{second},{first}")
     rows = json.loads((tmp_path / ".petra" / "petra.credentials").read_bytes())
     assert [row["key"][:6] for row in rows] == ["given-"]
 

@@ -6,18 +6,13 @@ import asyncio
 from pathlib import Path
 from typing import Any, cast
 
-import httpx2
 from engine_support import chain, local
+from server.standing import standing
 from support.clocks import FakeClock, settle
 
-from petra.accounts import Register
-from petra.server import Identity, Service, build
-from petra.server.gate import Gate
-from petra.server.listen import _AnyName
-from petra.server.request_notes import RequestNotes
 from petra.store.base import Store
-from petra.store.faults import Fault, FaultyStore
 from petra.store.memory import MemoryStore
+from petra.testing.store_faults import FaultyStore, StoreFault
 
 AWAY_S = 30.0
 
@@ -26,23 +21,13 @@ def test_while_the_store_is_away_it_is_not_ready_and_nothing_is_lost(tmp_path: P
     async def scenario() -> None:
         clock, away = FakeClock(), False
 
-        def plan(name: str, _: int) -> Fault | None:
-            lost = Fault.AFTER if name == "commit" else Fault.BEFORE
+        def plan(name: str, _: int) -> StoreFault | None:
+            lost = StoreFault.AFTER if name == "commit" else StoreFault.BEFORE
             return lost if away else None
 
         store: Any = FaultyStore(cast("Store", MemoryStore(clock=clock.now)), plan)
         async with local(cast("Store", store), clock=clock) as home:
-            register = Register(store.accounts, clock)
-            identity = Identity(tmp_path, register, clock)
-            await identity.open()
-            service = Service(home.desk, identity, clock, tmp_path, "0", "")
-            notes = RequestNotes(service.audit, clock, service.base)
-            app = Gate(build(service), _AnyName(), service, notes)
-            transport = httpx2.ASGITransport(app=cast("Any", app))
-            headers = {"Authorization": f"Bearer {identity.token}"}
-            async with httpx2.AsyncClient(
-                transport=transport, base_url="http://127.0.0.1", headers=headers
-            ) as client:
+            async with standing(home, tmp_path, clock) as (_, client):
                 assert (await client.get("/readyz")).status_code == 200
                 away = True
                 under_way = asyncio.create_task(

@@ -9,8 +9,7 @@ import httpx2
 import pytest
 from server.books import ADDS, WAITS, WAITS_TWICE, book
 from server.test_executions import started
-
-from petra.story.loops import unpacked
+from support.packed import unpacked
 
 LOOPS = book(
     "  - step: each\n"
@@ -176,5 +175,34 @@ def test_a_moment_has_its_tokens_its_reasons_and_its_scope(api: httpx2.Client) -
     (waiting,) = told["waiting"]
     assert waiting["acts"][0]["path"].endswith(f"{shown['id']}/signals/go")
     assert api.get(f"{path}/at/{now}/explain", params={"step": "end"}).json()["waiting"] == []
+    for place in (f"{path}/at/{now}/explain", f"{path}/explain"):
+        unknown = api.get(place, params={"step": "og"})
+        assert (unknown.status_code, unknown.json()["code"]) == (404, "not-found")
+        assert "known: go" in unknown.json()["detail"]
     acts = api.get(f"{path}/explain").json()["explanation"]["waiting"][0]["acts"]
     assert [one["act"] for one in acts] == ["signal", "override"]
+
+
+def test_between_the_records_of_a_decision_nothing_is_said_to_be_stuck(
+    api: httpx2.Client,
+) -> None:
+    path = f"/executions/{started(api, WAITS)['id']}"
+    assert api.get(f"{path}/at/1").json()["tokens"] == {"go.ready": 1}
+    told = api.get(f"{path}/at/1/explain").json()
+    assert (told["status"], told["reason"]) == ("running", "")
+    assert "record 2" in told["sentence"]
+    assert api.get(f"{path}/at/2/explain").json()["reason"] == "signal"
+
+
+@pytest.mark.spec("S11")
+def test_a_moment_of_very_many_tokens_counts_all_and_names_the_first(api: httpx2.Client) -> None:
+    wide = book(
+        "  - {step: split, next: {arcs: [{step: wait, foreach: '{{ range(600) | list }}'}]}}\n"
+        "  - {step: wait, tool: {kind: wait, signal: go}}\n",
+        name="very_wide",
+    )
+    shown = started(api, wide)
+    then = api.get(f"/executions/{shown['id']}/at/{shown['version']}").json()
+    assert then["tokens"] == {"wait.running": 600}
+    assert len(then["waiting"]) == 500
+    assert {one["reason"] for one in then["waiting"]} == {"signal"}

@@ -78,7 +78,7 @@ class Shell:
         elif done.exception is not None and not isinstance(done.exception, SystemExit):
             raise done.exception
         shown = " ".join(self.plain(word) for word in words)
-        self.said.append(f"$ petra {shown}\n{self.plain(told)}exit {code}")
+        self.said.append(f"$ petra {shown}\n{printed_last(self.plain(told))}exit {code}")
         return done.stdout
 
     def json(self, *words: str) -> Any:
@@ -103,12 +103,18 @@ class Shell:
         return self.names.setdefault(found[0], f"E{len(self.names) + 1}")
 
 
+def printed_last(told: str) -> str:
+    """Return what was said with what tasks printed behind the rest: it is told beside what happens, sooner or later."""
+    return "".join(sorted(told.splitlines(keepends=True), key=lambda line: line.startswith("  │ ")))
+
+
 def go_through(do: Shell) -> None:
     """Do with Petra what people do, one verb after the other."""
     first = do.json("run", "hello.yaml", "--set", "who=Ada", "--label", "team=blue")["id"]
     do("ps")
     do("ps", "--label", "team=blue", "-o", "json")
     do("ps", "--status", "failed")
+    do("ps", "--limit", "1")
     do("get", first[:20])
     do("get", first, "-o", "json")
     do("events", first)
@@ -119,6 +125,9 @@ def go_through(do: Shell) -> None:
     do("task", "list")
     do("task", "list", "--as", "grace")
     do("task", "list", "--as", "grace", "--role", "finance", "--limit", "1")
+    do("task", "list", "--playbook", "verbs/hello", "--due", "none", "--sort", "newest")
+    do("task", "list", "--playbook", "verbs/other")
+    do("task", "list", "--due", "overdue")
     do("task", "get", f"{first}/ask")
     do("task", "claim", f"{first}/ask")
     do("task", "comment", f"{first}/ask", "--reason", "well")
@@ -133,6 +142,7 @@ def go_through(do: Shell) -> None:
     do("result", first, "--step", "greet")
     do("result", first, "--ctx", "text")
     do("verify", first)
+    do("verify", first, "--net", "--redecide")
     do("replay", first, "--to", "3")
     do("export", first, "--format", "csv")
     do("watch", first)
@@ -149,6 +159,8 @@ def and_afterwards(do: Shell, first: str, again: str) -> None:
     large = do.json("run", "large.yaml")["id"]
     do("get", large)
     do("result", large)
+    do("verify", large)
+    do("verify", large, "--redecide", "-o", "json")
     do("apply", "hello.yaml", "large.yaml")
     do("apply", "hello.yaml", "-o", "json")
     do("playbooks")
@@ -158,6 +170,12 @@ def and_afterwards(do: Shell, first: str, again: str) -> None:
     do("playbooks", "verbs/none", "-o", "yaml")
     do("start", "verbs/large", "-o", "json")
     do("start", "verbs/hello", "--set", "whom=typo")
+    do("ps", "--limit", "1")
+    do("verify")
+    do("verify", "--net", "--redecide")
+    branch = do.json("fork", first, "--at", "3")["id"]
+    do("migrate-execution", branch, "--to", "verbs/hello", "--plan")
+    do("override", branch, "ask", "--ok", "null", "--reason", "late")
     do("get", "none")
     do("signal", "none", "go")
     do("prune", "--older", "1d", "--dry-run")
@@ -165,6 +183,7 @@ def and_afterwards(do: Shell, first: str, again: str) -> None:
     do("prune", "--older", "0s", "--status", "failed")
     do("rm", first, again)
     do("ps", "--playbook", "broken")
+    assert do("ps", "--playbook", "verbs/large").strip()
 
 
 @pytest.fixture

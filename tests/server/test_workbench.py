@@ -54,7 +54,28 @@ def test_a_problem_has_an_end_and_a_fix(api: httpx2.Client) -> None:
     assert fix["text"] == "two"
     assert [one["step"] for one in found["outline"]] == ["one", "two"]
     broken = api.post("/check", json={"text": "workflow: ["}).json()
+    missing = broken["problems"][0]
+    assert (missing["line"], missing["end_line"]) == (1, 1)
+    assert 1 <= missing["column"] <= missing["end_column"] <= len("workflow: [") + 1
     assert (broken["ok"], broken["graph"]) == (False, None)
+
+
+@pytest.mark.spec("S19")
+def test_small_changes_that_make_a_net_sound_are_found_and_told_as_edits(
+    api: httpx2.Client,
+) -> None:
+    found = api.post("/repairs", json={"text": STUCK}).json()["items"]
+    assert found, "some change helps"
+    for edit in found:
+        lines = STUCK.splitlines(keepends=True)
+        before, after = (
+            sum(map(len, lines[: edit[f"{end}line"] - 1])) + edit[f"{end}column"] - 1
+            for end in ("", "end_")
+        )
+        text = STUCK[:before] + edit["text"] + STUCK[after:]
+        again = api.post("/check", json={"text": text}).json()
+        assert (again["ok"], again["soundness"]["verdict"]) == (True, "sound"), edit
+    assert api.post("/repairs", json={"text": "workflow: ["}).json()["items"] == []
 
 
 @pytest.mark.spec("S19")

@@ -215,6 +215,18 @@ def test_a_worker_that_is_not_let_in_says_why(server: Served, token: str, words:
     assert "Traceback" not in done.stderr
 
 
+def test_a_worker_whose_token_is_for_another_pool_ends_and_says_so(server: Served) -> None:
+    with server.client() as api:
+        made = api.post("/tokens", json={"role": "worker", "pool": "etl"}).json()
+    words_of = ("worker", "--server", server.url, "--pool", "mail")
+    environment = {**os.environ, "PETRA_TOKEN": made["token"]}
+    done = forks.SERVER.run(Path.cwd(), *words_of, environment=environment)
+    assert done.returncode == 1
+    assert "may not work for pool 'mail'" in done.stderr
+    assert "petra token create --role worker --pool mail" in done.stderr
+    assert "works for" not in done.stdout
+
+
 @pytest.mark.parametrize(
     ("url", "words"),
     [("nonsense", "no address of a server"), ("http://127.0.0.1:1", "trying again")],

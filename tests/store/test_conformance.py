@@ -18,7 +18,7 @@ def open_store(request: pytest.FixtureRequest, tmp_path: Path) -> OpenStore:
         case "sqlite":
             return in_a_file(tmp_path)
         case _:
-            return in_postgres(request.getfixturevalue("new_database")())
+            return in_postgres(request.getfixturevalue("database"))
 
 
 @pytest.mark.parametrize("claim", CLAIMS, ids=lambda claim: claim.__name__)

@@ -16,6 +16,7 @@ import apsw
 import asyncpg  # type: ignore[import-untyped]
 import pytest
 from cli.processes import petra
+from engine_support import until
 from layout_fixtures import COMMITS
 
 from petra.embedded import Home, Result
@@ -67,6 +68,12 @@ async def finished(home: Path, store: str | None = None) -> dict[str, Result]:
         page = await local.engine.store.executions(ExecutionFilter(parent="the-parent"))
         (called,) = [stored.row.id for stored in page.rows]
         await local.signal(called, "open")
+
+        async def over() -> bool:
+            # a timer that was due long ago goes off a moment after the opening
+            return all([(await local.rest(name)).status != "waiting" for name in ENDS])
+
+        await until(over)
         return {name: await local.rest(name) for name in ENDS}
 
 

@@ -4,20 +4,22 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import apsw
 import asyncpg  # type: ignore[import-untyped]
 import pytest
 
-from petra.store import postgres_lists
+from petra.store import postgres_items, postgres_lists
+from petra.store import sqlite_items as items
 from petra.store import sqlite_lists as lists
 from petra.store import sqlite_read as reading
 from petra.store import sqlite_schema as schema
 from petra.store.postgres import PostgresStore
 from petra.store.queries import load_queries
-from petra.store.rows import ExecutionFilter
+from petra.store.rows import ExecutionFilter, ItemSort, WorkItemFilter
 
 HERE = "default"
 LISTED = {
@@ -214,6 +216,49 @@ def test_places_in_line_are_counted_along_the_line(spy: Any) -> None:
     assert any("permits_execution (execution=?" in plan for plan in spy.plans), spy.plans
 
 
+OPEN = ("offered", "allocated", "started", "suspended")
+NARROWED: dict[str, dict[str, Any]] = {
+    "all": {},
+    "mine": {"user": "ada", "roles": ("clerk",)},
+    "a playbook": {"playbook": "orders", "digests": ("d",)},
+    "overdue": {"due_until": 9.0},
+    "no due date": {"no_due": True},
+}
+
+
+@pytest.mark.parametrize("sort", get_args(ItemSort))
+@pytest.mark.parametrize("narrow", NARROWED.values(), ids=NARROWED)
+def test_open_work_items_come_from_the_index_of_their_state(
+    spy: Any, narrow: dict[str, Any], sort: ItemSort
+) -> None:
+    """By priority in the order of the list. By another order what is open is sorted, and never what is over."""
+    wanted = WorkItemFilter(namespace=HERE, states=OPEN, sort=sort, **narrow)
+    items.work_items(spy, wanted, None, 100)
+    own = "USING INDEX work_items_by_state (namespace=? AND state=?"
+    taken = [plan for plan in spy.plans if "work_items" in plan]
+    assert len(taken) == len(OPEN)
+    assert all(own in plan for plan in taken), taken
+    assert scans(spy.plans) == []
+    looked = [plan for plan in spy.plans if plan.startswith("SEARCH e ")]
+    assert all("USING INTEGER PRIMARY KEY (rowid=?)" in plan for plan in looked), looked
+    if sort == "priority":
+        assert_sorted_by_an_index(spy.plans)
+
+
+def assert_sorted_by_an_index(plans: list[str]) -> None:
+    """Only the pages of several states are sorted among each other."""
+    sorts = [before for before, plan in pairwise(plans) if "TEMP B-TREE" in plan]
+    assert all(before.startswith("SCAN (subquery") for before in sorts), plans
+
+
+def test_a_text_in_work_items_is_looked_for_in_the_order_of_the_list(spy: Any) -> None:
+    spy.connection.create_scalar_function("folded", str.casefold, 1, deterministic=True)
+    wanted = WorkItemFilter(namespace=HERE, states=OPEN, text="Pay")
+    items.work_items(spy, wanted, None, 100)
+    assert scans(spy.plans) == []
+    assert_sorted_by_an_index(spy.plans)
+
+
 # PostgreSQL
 
 IN_ORDER: dict[str, tuple[dict[str, Any], list[str]]] = {
@@ -267,6 +312,66 @@ def test_postgres_takes_a_page_and_a_count_from_an_index_in_its_order(
             assert used == indices, (name, plan)
             sorts = [line for line in plan if "Sort" in line and "Key" not in line]
             assert len(sorts) <= len(indices) - 1, "only what several arms have found is sorted"
+
+
+@pytest.mark.parametrize("name", ["all", "one status", "two statuses", "a playbook"])
+def test_postgres_takes_a_page_of_all_namespaces_from_the_same_indices(
+    new_database: Callable[[], str], name: str
+) -> None:
+    """Engines whose lists are listened to look at the newest ones every few seconds."""
+    narrowed: dict[str, dict[str, Any]] = {
+        "all": {},
+        "one status": {"statuses": ("failed",)},
+        "two statuses": {"statuses": ("failed", "stuck")},
+        "a playbook": {"playbook": "orders"},
+    }
+    wanted = narrowed[name]
+    looked = postgres_lists.looked_at(ExecutionFilter(**wanted), None, None, indexed=False)
+    assert looked is not None
+    (plan,) = asyncio.run(_planned(new_database(), [looked.page(100)]))
+    used = [number for number, line in enumerate(plan) if " on executions" in line]
+    assert all(" using executions_by_" in plan[at] for at in used), plan
+    rows = [at for at in used if " Only Scan " not in plan[at]]
+    assert len(rows) == max(1, len(wanted.get("statuses", ())))
+    for at in rows:
+        assert "(namespace = " in plan[at + 1], plan
+        assert "Sort" not in plan[at - 1], "each comes in the order of its index"
+
+
+@pytest.mark.parametrize("sort", get_args(ItemSort))
+def test_postgres_takes_open_work_items_from_the_index_of_their_state(
+    new_database: Callable[[], str], sort: ItemSort
+) -> None:
+    asked = [
+        postgres_items.page(
+            WorkItemFilter(namespace=HERE, states=OPEN, sort=sort, **narrow), None, 100
+        )
+        for narrow in NARROWED.values()
+    ]
+    for plan in asyncio.run(_planned(new_database(), asked)):
+        used = [line for line in plan if " on work_items" in line]
+        assert len(used) == 1, plan
+        assert "using work_items_by_state" in used[0], plan
+        at = plan.index(used[0])
+        assert "(namespace = " in plan[at + 1], plan
+        assert "(state = " in plan[at + 1], plan
+        sorts = [line for line in plan if "Sort" in line and "Key" not in line]
+        assert len(sorts) <= (1 if sort == "priority" else 2), plan
+
+
+@pytest.mark.parametrize("sort", get_args(ItemSort))
+def test_postgres_takes_those_of_all_namespaces_from_there_too(
+    new_database: Callable[[], str], sort: ItemSort
+) -> None:
+    """Engines whose lists are listened to look at them every few seconds."""
+    wanted = WorkItemFilter(states=OPEN, sort=sort)
+    (plan,) = asyncio.run(_planned(new_database(), [postgres_items.page(wanted, None, 100)]))
+    used = [number for number, line in enumerate(plan) if " on work_items" in line]
+    assert all(" using work_items_" in plan[at] for at in used), plan
+    rows = [at for at in used if " Only Scan " not in plan[at]]
+    assert len(rows) == 1, "the others find the namespaces, from the index alone"
+    assert "(namespace = " in plan[rows[0] + 1], plan
+    assert "(state = " in plan[rows[0] + 1], plan
 
 
 def test_postgres_counts_from_tallies(new_database: Callable[[], str]) -> None:

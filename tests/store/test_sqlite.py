@@ -13,7 +13,16 @@ import pytest
 from store.stores import in_a_file, run_with
 
 from petra.errors import UsageError
-from petra.store import Batch, BrokenError, ExecutionFilter, HeldError, SchemaError, Store, sqlite
+from petra.store import (
+    Batch,
+    BrokenError,
+    ExecutionFilter,
+    HeldError,
+    SchemaError,
+    Store,
+    sqlite,
+    sqlite_schema,
+)
 from petra.store.sqlite import SqliteStore
 from petra.testing.store_rows import a_workout, make_next, make_records, make_start, what_is_stored
 
@@ -179,7 +188,30 @@ def test_a_store_that_is_not_there_cannot_be_read(tmp_path: Path) -> None:
         asyncio.run(SqliteStore.open(tmp_path / "none.db", readonly=True))
 
 
-def test_a_reader_of_an_older_file_is_told_how_to_bring_it_up_to_date(tmp_path: Path) -> None:
+def test_a_reader_waits_while_another_process_makes_the_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sqlite_schema, "LOOKS", 1_000_000)
+    path = tmp_path / "petra.db"
+    with apsw.Connection(str(path)) as connection:
+        connection.execute("CREATE TABLE begun (a)")
+
+    async def scenario() -> None:
+        reader = asyncio.create_task(SqliteStore.open(path, readonly=True))
+        await asyncio.sleep(0)
+        assert not reader.done()
+        writer = await SqliteStore.open(path)
+        assert await (await reader).execution("e") is None
+        await (await reader).close()
+        await writer.close()
+
+    asyncio.run(scenario())
+
+
+def test_a_reader_of_an_older_file_is_told_how_to_bring_it_up_to_date(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sqlite_schema, "LOOK_S", 0)
     path = tmp_path / "petra.db"
     with apsw.Connection(str(path)) as connection:
         connection.execute("CREATE TABLE old (a)")
@@ -189,7 +221,7 @@ def test_a_reader_of_an_older_file_is_told_how_to_bring_it_up_to_date(tmp_path: 
 
 def test_a_file_that_is_no_database_is_broken(tmp_path: Path) -> None:
     (tmp_path / "petra.db").write_bytes(b"something else" * 1000)
-    with pytest.raises(BrokenError, match="not a database"):
+    with pytest.raises(BrokenError, match="is no database of SQLite"):
         asyncio.run(SqliteStore.open(tmp_path / "petra.db"))
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 import msgspec
 import pytest
 from export.logs import EXAMPLES, logs_of
+from support.packed import unpacked
 
 from petra.desk import marking
 from petra.kernel import Record, State, evolve
@@ -15,7 +16,7 @@ from petra.kernel import events as e
 from petra.kernel.replay import encode_body
 from petra.story import Story, frames_of
 from petra.story.frames import ShownPlace
-from petra.story.loops import STATES, unpacked
+from petra.story.loops import STATES
 from petra.testing.session import suite_files
 
 SOURCES = sorted((Path(__file__).parents[1] / "kernel" / "golden").glob("*.json"))
@@ -157,3 +158,18 @@ def test_the_map_of_a_loop_has_a_cell_for_every_iteration(logs: list[Named]) -> 
                 len(unpacked("I", shown["last"])) == len(unpacked("H", shown["ms"])) == len(states)
             )
     assert seen > 5
+
+
+@pytest.mark.spec("S14")
+def test_what_is_done_with_a_work_item_is_about_the_run_that_asks(logs: list[Named]) -> None:
+    seen = 0
+    for name, execution, records in logs:
+        story, state = told(records), State(id=execution)
+        for n, record in enumerate(records):
+            if isinstance(record.event, e.ItemChanged):
+                item = state.items[record.event.item]
+                assert list(story.steps)[story.step[n]] == item.step, f"{name}, record {record.seq}"
+                assert story.runs[story.run[n] - 1].id == item.run, f"{name}, record {record.seq}"
+                seen += 1
+            evolve(state, record.event, seq=record.seq, at=record.at)
+    assert seen > 10

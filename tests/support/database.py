@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import pwd
 import shutil
@@ -33,6 +34,7 @@ class Database:
         self.fsync = fsync
         self.folder = Path(tempfile.mkdtemp(prefix="petra-pg-"))
         self.user: str | None = None
+        self._said = tempfile.TemporaryFile()  # noqa: SIM115 - as long as the cluster is there
         if os.geteuid() == 0:
             self.user = SYSTEM_USER
             _ensure_user(SYSTEM_USER)
@@ -61,8 +63,13 @@ class Database:
         self._run("createdb", *how, name)
         return self.dsn(name)
 
+    def drop(self, name: str) -> None:
+        """Remove a database that nobody is connected to any more."""
+        self._run("dropdb", "-h", str(self.folder), "-U", "postgres", "--force", name)
+
     def remove(self) -> None:
         self.stop("immediate")
+        self._said.close()
         shutil.rmtree(self.folder, ignore_errors=True)
 
     def _run(self, command: str, *args: str) -> None:
@@ -71,14 +78,23 @@ class Database:
             user=self.user,
             cwd=self.folder,
             stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
+            stderr=self._said,
             check=False,
         )
-        assert done.returncode == 0, f"{command} {args} ended with {done.returncode}"
+        assert done.returncode == 0, (
+            f"{command} {args} ended with {done.returncode}: {self._last_words()}"
+        )
+
+    def _last_words(self) -> str:
+        self._said.seek(0)
+        return self._said.read()[-2000:].decode(errors="replace")
 
 
 def _ensure_user(name: str) -> None:
-    try:
-        pwd.getpwnam(name)
-    except KeyError:
-        subprocess.run(["useradd", "-s", "/bin/false", name], check=True)
+    """Make a user, once: of two programs that make one at the same time, the one that is late may replace it by another."""
+    with (Path(tempfile.gettempdir()) / f"petra-useradd-{name}.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        try:
+            pwd.getpwnam(name)
+        except KeyError:
+            subprocess.run(["useradd", "-s", "/bin/false", name], check=True)

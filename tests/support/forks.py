@@ -206,7 +206,6 @@ SERVER = Forked(
         "petra.cli.serve",
         "petra.cli.worker",
         "petra.server.app",
-        "petra.server.bare_app",
         "petra.worker.remote",
         *_STORE,
         "litestar.middleware._internal.exceptions",

@@ -8,10 +8,14 @@ import socket
 import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import count
 from pathlib import Path
 from typing import Any
 
 PATIENCE_S = 30
+PORTS = 40
+"""So many ports a process may have servers come back to."""
+_ports = count()
 
 
 def ends(pid: int) -> bool:
@@ -48,8 +52,14 @@ def ending(process: subprocess.Popen[Any]) -> Iterator[None]:
 
 
 def port_to_come_back_to() -> int:
-    """Return a port that nobody is given by chance meanwhile: it lies below those that systems give out."""
-    for port in range(20_000 + os.getpid() % 5_000, 30_000):
+    """Return a port that nobody is given by chance meanwhile: it lies below those that systems give out.
+
+    No other worker of pytest is given it either, nor this one once more, while who comes back to it is away: their processes
+    have numbers beside each other, and each has some ports of its own.
+    """
+    first = 20_000 + os.getpid() % (10_000 // PORTS) * PORTS
+    for _ in range(PORTS):
+        port = first + next(_ports) % PORTS
         with socket.socket() as tried:
             tried.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             try:

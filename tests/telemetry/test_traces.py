@@ -21,13 +21,14 @@ from server.conftest import serve
 from support.clocks import FakeClock
 from support.patience import until
 
+from petra.embedded import Home
 from petra.errors import UsageError
 from petra.kernel import Record
 from petra.kernel import events as e
 from petra.kernel.replay import EventReceipt
 from petra.own_labels import TRACE
 from petra.playbook import read
-from petra.telemetry import are_wanted
+from petra.telemetry import TRACES, are_wanted
 from petra.telemetry.calls import TracedTools
 from petra.telemetry.otel import Traces
 from petra.telemetry.requests import RequestSpans
@@ -302,3 +303,18 @@ def test_a_context_is_read_as_it_is_written() -> None:
     found = SpanId(1, 2)
     assert read_header(found.header) == found
     assert read(BOOK).ok
+
+
+def test_a_folder_is_not_opened_where_traces_are_asked_for_and_cannot_be_made(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(TRACES, "otlp")
+    monkeypatch.setitem(sys.modules, "petra.telemetry.otel", None)
+
+    async def opening() -> None:
+        async with Home.open(tmp_path / ".petra"):
+            raise AssertionError("its workers would end as soon as they begin")
+
+    with pytest.raises(UsageError, match=r"install petra\[otel\]"):
+        asyncio.run(opening())
+    assert not (tmp_path / ".petra").exists()

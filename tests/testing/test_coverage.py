@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from petra.testing.coverage import Coverage
-from petra.testing.session import Verdict, cases_of, judge
+from petra.testing.session import CaseVerdict, cases_of, judge
 
 CHILD = """\
 apiVersion: petra/v1
@@ -50,14 +50,14 @@ cases: [{name: it runs, tools: {work: {ok: 1}}, expect: {status: completed}}]
 """
 
 
-def covered(folder: Path, test: str = TEST) -> tuple[list[Verdict], list[str]]:
+def covered(folder: Path, test: str = TEST) -> tuple[list[CaseVerdict], list[str]]:
     (folder / "child.yaml").write_text(CHILD, "utf-8")
     (folder / "parent.yaml").write_text(PARENT, "utf-8")
     (folder / "a.test.yaml").write_text(test, "utf-8")
     coverage = Coverage()
     verdicts = []
     for case in cases_of(folder / "a.test.yaml"):
-        assert not isinstance(case, Verdict), case.message
+        assert not isinstance(case, CaseVerdict), case.message
         verdicts.append(judge(case, coverage))
     return verdicts, [str(found).removeprefix(f"{folder}/") for found in coverage]
 

@@ -9,10 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from petra.testing.junit import junit
-from petra.testing.session import Verdict
+from petra.testing.session import CaseVerdict
 
 verdicts = st.builds(
-    Verdict,
+    CaseVerdict,
     file=st.text(),
     case=st.text(),
     line=st.integers(1, 99),
@@ -24,7 +24,7 @@ verdicts = st.builds(
 
 @pytest.mark.spec("S21")
 @given(st.lists(verdicts))
-def test_any_report_can_be_read_and_counts_its_cases(given_verdicts: list[Verdict]) -> None:
+def test_any_report_can_be_read_and_counts_its_cases(given_verdicts: list[CaseVerdict]) -> None:
     root = ET.fromstring(junit(given_verdicts).encode("utf-8"))
     assert root.get("tests") == str(len(given_verdicts)) == str(len(list(root.iter("testcase"))))
     assert root.get("failures") == str(len(list(root.iter("failure"))))
@@ -32,7 +32,7 @@ def test_any_report_can_be_read_and_counts_its_cases(given_verdicts: list[Verdic
 
 
 def test_control_characters_are_dropped_and_text_is_kept() -> None:
-    verdict = Verdict("f", 'a\x00\x1b[31m<&">\ud800\ufffe', 1, "failed", "x\x07]]>\ny\tz")
+    verdict = CaseVerdict("f", 'a\x00\x1b[31m<&">\ud800\ufffe', 1, "failed", "x\x07]]>\ny\tz")
     (case,) = ET.fromstring(junit([verdict]).encode("utf-8")).iter("testcase")
     assert case.get("name") == 'a[31m<&">'
     assert case[0].text == "x]]>\ny\tz"

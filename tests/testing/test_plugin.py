@@ -30,6 +30,13 @@ cases:
 """
 
 
+@pytest.fixture
+def no_other_plug_ins(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Start pytest with our plug-in alone: those of other packages take most of the time of its start."""
+    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
+    monkeypatch.setenv("PYTEST_PLUGINS", "petra.testing.plugin")
+
+
 @pytest.mark.slow
 @pytest.mark.spec("S21")
 def test_each_case_of_a_test_file_is_a_test(pytester: pytest.Pytester) -> None:
@@ -49,12 +56,14 @@ def test_each_case_of_a_test_file_is_a_test(pytester: pytest.Pytester) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("no_other_plug_ins")
 def test_a_case_can_be_chosen_by_its_name(pytester: pytest.Pytester) -> None:
     pytester.makefile(".test.yaml", tiny=FILE)
     pytester.runpytest_subprocess("tiny.test.yaml::it completes").assert_outcomes(passed=1)
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("no_other_plug_ins")
 def test_a_file_that_cannot_be_used_is_an_error_of_collection(pytester: pytest.Pytester) -> None:
     pytester.makefile(".test.yaml", tiny=FILE.replace("expect: {status", "expect: {stauts"))
     result = pytester.runpytest_subprocess()
@@ -63,6 +72,7 @@ def test_a_file_that_cannot_be_used_is_an_error_of_collection(pytester: pytest.P
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("no_other_plug_ins")
 def test_a_playbook_that_cannot_run_fails_each_case_when_it_is_run(
     pytester: pytest.Pytester,
 ) -> None:
@@ -89,6 +99,7 @@ def test_collecting_reads_no_playbook(tmp_path: Path, monkeypatch: pytest.Monkey
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("no_other_plug_ins")
 def test_files_of_others_are_left_alone(pytester: pytest.Pytester) -> None:
     pytester.makefile(".test.yaml", other="suite: something else\n")
     assert pytester.runpytest_subprocess().ret == pytest.ExitCode.NO_TESTS_COLLECTED

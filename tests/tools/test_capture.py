@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import sys
 import threading
 from pathlib import Path
@@ -103,6 +104,14 @@ def test_half_a_surrogate_pair_can_be_printed(where: str) -> None:
     code = "print('a\\ud800b')\nresult = 1"
     assert good(run("python", {"code": code}, spec={"isolation": where}, log=heard)) == 1
     assert heard.text.encode("utf-8", "backslashreplace") == b"a\\ud800b\n"
+
+
+def test_handlers_that_are_none_are_taken_away(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(logging.root, "handlers", [None, *logging.root.handlers])
+    heard = Heard()
+    code = "import logging\nlogging.getLogger('x').warning('hear me')\nresult = 1"
+    assert good(run("python", {"code": code}, log=heard)) == 1
+    assert heard.text == "WARNING x: hear me\n"
 
 
 def test_ten_megabytes_are_cut_to_the_first_of_them() -> None:

@@ -10,19 +10,24 @@ import sys
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 import uvicorn
-from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from support.attempts import bad, good, run
 from support.fifos import heard
+from support.later import later
 from support.stub_http import Answer, reply, reply_json, serving
-from tools.mcp_stub import server
 
 from petra.tools.base import Cancellation, ToolContext, ToolSettings
 from petra.tools.registry import Registry
 from petra.wire import Outcome
+
+if TYPE_CHECKING:
+    from mcp.server import streamable_http_manager as http
+    from tools import mcp_stub as stub
+else:
+    http, stub = later("mcp.server.streamable_http_manager"), later("tools.mcp_stub")
 
 pytestmark = pytest.mark.slow
 STUB = str(Path(__file__).with_name("mcp_stub.py"))
@@ -103,7 +108,7 @@ def test_a_program_is_ended_whatever_happens(how: str, tmp_path: Path) -> None:
 @asynccontextmanager
 async def at_an_address() -> AsyncIterator[str]:
     """Serve the stub over HTTP."""
-    manager = StreamableHTTPSessionManager(server())
+    manager = http.StreamableHTTPSessionManager(stub.server())
     listener = socket.socket()
     listener.bind(("127.0.0.1", 0))
     config = uvicorn.Config(

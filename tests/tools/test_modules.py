@@ -104,6 +104,7 @@ PACKAGE = {
 }  # fmt: skip
 
 
+@pytest.mark.slow
 @everywhere
 def test_packages_are_imported_in_every_way_there_is(where: str) -> None:
     for function in ("shop:total", "shop.prices:total"):

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from support.attempts import bad, run
 
-from petra.playbook.origins import Written
+from petra.playbook.origins import WrittenAt
 from petra.tools.base import MESSAGE_MAX
 from petra.tools.python import TRACEBACK_MAX
 from petra.wire import Outcome
@@ -17,7 +17,7 @@ from petra.wire import Outcome
 pytestmark = [pytest.mark.spec("S22"), pytest.mark.spec("S5")]
 
 everywhere = pytest.mark.parametrize("where", ["thread", "process"])
-WRITTEN = Written("orders.yaml", 39, by_line=True)
+WRITTEN = WrittenAt("orders.yaml", 39, by_line=True)
 PRICE = "def main(rows):\n    first = rows[0]\n    return 2 * rows[0]['price']\n"
 
 
@@ -72,7 +72,7 @@ def test_code_without_main_and_of_unknown_origin_is_named_by_its_line() -> None:
 
 
 def test_of_quoted_code_every_line_is_on_the_one_it_begins_on() -> None:
-    written = {"code": Written("orders.yaml", 7, by_line=False)}
+    written = {"code": WrittenAt("orders.yaml", 7, by_line=False)}
     assert "orders.yaml:7, line 2: x / 0" in bad(python("x = 1\nx / 0", written=written)).message
 
 

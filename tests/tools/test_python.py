@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import builtins
 import logging
 import os
 import subprocess
@@ -17,7 +18,7 @@ from support.fifos import heard
 from support.processes import ending, ends
 
 from petra.tools.base import Cancellation, ToolContext, ToolSettings
-from petra.tools.code import _compiled
+from petra.tools.code import Job, _compiled, run_code
 from petra.tools.registry import Registry
 from petra.wire import Outcome
 
@@ -226,6 +227,31 @@ def test_what_is_printed_goes_to_the_log_of_the_run(
     if where == "thread":
         assert logged == [("stdout", "to out\n"), ("stderr", "to err\n")]
     assert capfd.readouterr() == ("", "")
+
+
+@pytest.mark.parametrize(
+    "made", ["lambda *a: 1 / 0", "type('Liar', (), {'__eq__': lambda *a: True})()"]
+)
+def test_what_code_puts_in_place_of_what_python_gives_everybody_is_put_back(
+    made: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(builtins, "hex", hex)  # whatever becomes of it here, others get it back
+    monkeypatch.setattr(builtins, "_", None, raising=False)
+    code = f"import builtins\nbuiltins.hex = {made}\nbuiltins._ = str\nresult = 1"
+    good(python(code, "thread"))
+    assert good(python("result = [hex(255), _(7)]", "thread")) == [
+        "0xff",
+        "7",
+    ]  # what was added stays
+
+
+def test_what_a_run_takes_away_is_there_for_the_next_run_of_the_same_go(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(builtins, "len", len)
+    for takes in ("builtins.len = None", "del builtins.len"):
+        assert run_code(Job(code=f"import builtins\n{takes}\nresult = 1"), {}, {}).result == 1
+        assert run_code(Job(code="result = len('abc')"), {}, {}).result == 3
 
 
 def test_threads_at_work_at_once_do_not_mix_their_output() -> None:

@@ -10,13 +10,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.attempts import bad, run
 
-from petra.playbook.origins import Written
+from petra.playbook.origins import WrittenAt
 from petra.tools.sql_places import starts
 from petra.wire import Error
 
 pytestmark = [pytest.mark.spec("S22"), pytest.mark.spec("S5")]
 
-WRITTEN = {"command": Written("load.yaml", 10, by_line=True)}
+WRITTEN = {"command": WrittenAt("load.yaml", 10, by_line=True)}
 MADE = "CREATE TABLE t (a int PRIMARY KEY);\n-- é; not a statement\nINSERT INTO t VALUES (1);\n"
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from collections.abc import Callable
 from functools import partial
 from operator import add
@@ -10,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from petra.tools import threads as threads_of_tools
 from petra.tools.threads import Threads, _Back
 
 pytestmark = pytest.mark.spec("S22")
@@ -57,6 +59,36 @@ def test_whatever_the_threads_and_the_loop_do_at_once_every_call_comes_back() ->
         threads = Threads(64)
         ended = await asyncio.gather(*(chain(threads, number) for number in range(40)))
         assert ended == [number + 50 for number in range(40)]
+        assert threads.stuck == 0
+        threads.close()
+
+    asyncio.run(scenario())
+
+
+def test_who_is_cancelled_twice_still_stops_a_thread_that_was_asked_too_early(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    # it is asked as often in a second, and on a busy machine as long as it takes
+    monkeypatch.setattr(threads_of_tools, "ASKED", 60 * threads_of_tools.ASKED)
+    monkeypatch.setattr(threads_of_tools, "GRACE_S", 60 * threads_of_tools.GRACE_S)
+
+    async def scenario() -> None:
+        threads, go, asked = Threads(1), threading.Event(), 0
+
+        def stop() -> None:
+            nonlocal asked
+            asked += 1
+            if asked == 1:
+                calling.cancel()  # once more, as a timeout does whose time has come
+            else:
+                go.set()
+
+        calling = asyncio.create_task(threads.call(go.wait, stop=stop))
+        await asyncio.sleep(0)
+        calling.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await calling
+        assert asked > 1
         assert threads.stuck == 0
         threads.close()
 

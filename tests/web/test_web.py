@@ -116,7 +116,7 @@ LINES = json.loads((WEB / "tests/fixtures/cli.json").read_text("utf-8"))
 
 @pytest.mark.parametrize("line", LINES, ids=lambda line: " ".join(line)[:60])
 def test_what_is_copied_as_a_command_line_is_one(line: list[str]) -> None:
-    with click.Context(petra) as context:
+    with click.Context(petra, **petra.context_settings) as context:
         name, command, rest = petra.resolve_command(context, list(line))
         assert command is not None
         if isinstance(command, click.Group):
@@ -155,5 +155,8 @@ def test_nothing_of_a_machine_is_in_the_sources() -> None:
     for file in sorted((WEB / "src").rglob("*.ts*")):
         text = file.read_text("utf-8")
         assert os.sep + "work" + os.sep not in text
-        assert ": any" not in text
-        assert "as any" not in text
+        code = re.sub(
+            r"/\*.*?\*/", "", text, flags=re.DOTALL
+        )  # examples of the API are comments of its types
+        assert ": any" not in code
+        assert "as any" not in code

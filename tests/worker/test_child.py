@@ -201,3 +201,36 @@ def test_a_worker_is_ended_also_while_everything_is_cancelled_at_once() -> None:
         asyncio.run(scenario())
     with pytest.raises(ProcessLookupError):
         os.kill(children[0].pid, 0)
+
+
+@pytest.mark.slow
+def test_who_a_worker_is_comes_before_what_it_says_of_its_end() -> None:
+    """Both say it on one leash: what a worker that failed at once had said was read as the processes that there were, and ended the engine."""
+    code = """
+import os, select, socket
+from petra.worker import warden
+ours, theirs = socket.socketpair()
+failed, tells = os.pipe()
+waker = warden.waker
+def fails(arguments, leash, own):
+    os.write(leash, b"SystemExit: 2")
+    os.write(tells, b".")
+    os._exit(2)
+def wakes():
+    select.select([failed], [], [], 0.3)  # time enough for a worker that nobody holds back
+    return waker()
+warden._work, warden.waker = fails, wakes
+parent = os.getpid()
+if os.fork() == 0:
+    ours.close()
+    warden.watch_over([], connection=os.dup(0), leash=theirs.fileno(), parent=parent)
+theirs.close()
+said = b""
+while piece := ours.recv(100):
+    said += piece
+print(said.decode())
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    pids, _, why = done.stdout.strip().partition("\n")
+    assert all(word.isdigit() for word in pids.split()), done.stdout
+    assert why == "SystemExit: 2"

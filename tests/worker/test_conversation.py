@@ -8,13 +8,15 @@ import pytest
 from support.clocks import FakeClock, settle
 from worker.desk import Desk, ProbeTools, digest_of, ok, playbook, scenario
 
+from petra.engine.manners import check
 from petra.keychain import Keychain
 from petra.kinds import Http
 from petra.playbook import to_yaml
 from petra.tools.base import ToolContext
-from petra.wire import Outcome
+from petra.wire import Error, Outcome
 from petra.wire import frames as f
-from petra.worker import Worker
+from petra.worker import Worker, playbooks
+from petra.worker import worker as worker_module
 
 FETCH = "- step: s\n  tool: {name: t, kind: http, url: '{{ args.what }}'}\n"
 
@@ -256,3 +258,94 @@ def test_the_heart_beats_for_a_lease_until_its_report_is_acknowledged() -> None:
         assert len(desk.all(f.Heartbeat)) == 1
 
     scenario(play, acknowledges=False)
+
+
+@pytest.mark.spec("S11")
+@pytest.mark.parametrize("part", ["_send_what_there_is", "_done"])
+def test_a_worker_ends_when_something_of_its_own_fails(part: str) -> None:
+    """It would hold its runs for ever, and its heart would beat for them."""
+
+    async def play(desk: Desk, worker: Worker, _clock: FakeClock) -> None:
+        def fails(*_: object) -> None:
+            raise OSError(f"{part} fails")
+
+        setattr(worker, part, fails)
+        book = playbook(FETCH)
+        desk.teach(book)
+        desk.send(f.Assignments(assignments=[desk.assignment(book, scope=gate_args())]))
+        await settle()
+
+    with pytest.raises(OSError, match=f"{part} fails"):
+        scenario(play)
+
+
+def test_a_playbook_that_was_forgotten_before_it_was_looked_at_ends_no_worker(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """So many came at once, or what was wrong with it was found a moment before it came again."""
+    monkeypatch.setattr(playbooks, "MOST", 1)
+
+    async def play(desk: Desk, _worker: Worker, _clock: FakeClock) -> None:
+        books = [playbook(FETCH.replace("name: t", f"name: t{number}")) for number in range(3)]
+        for book in books:
+            desk.teach(book)
+        await settle()
+        assert {one.digest for one in desk.all(f.Checked)} == set(map(digest_of, books))
+        desk.send(f.Assignments(assignments=[desk.assignment(books[0], scope=gate_args())]))
+        await settle()
+        assert [one.digests for one in desk.all(f.Want)] == [[digest_of(books[0])]]
+        desk.teach(books[0])
+        assert (await desk.single()).status == "ok"
+
+    scenario(play, ProbeTools(gate=_ok))
+
+
+@pytest.mark.spec("S20")
+@pytest.mark.parametrize(
+    ("entry", "words"),
+    [
+        ('kind: file, path: "a\\0b"', "is no path"),
+        (f"kind: credential, credential: {'c' * 5_000}", "no credential is called"),
+        (f"kind: credential, credential: c, ref: v{'9' * 5_000}", "ref is no version"),
+    ],
+    ids=["a path", "a name", "a version"],
+)
+def test_an_entry_that_no_worker_can_look_at_ends_none_and_has_none_dropped(
+    entry: str, words: str
+) -> None:
+    """Whoever starts such a playbook would end all workers of its pool at once."""
+    uses = FETCH.replace("args.what", "keychain.k")
+    book = playbook(uses, head=f"keychain: [{{name: k, {entry}}}]")
+
+    async def play(desk: Desk, _worker: Worker, _clock: FakeClock) -> None:
+        desk.send(f.PlaybookText(digest=digest_of(book), text=to_yaml(book), gives=True))
+        await settle()
+        (checked,) = desk.all(f.Checked)
+        assert words in checked.missing[0]
+        assert check(checked, greeted=True) is checked
+
+    scenario(play)
+
+
+async def _ok(_fields: Http, _context: ToolContext) -> Outcome:
+    return ok("through")
+
+
+def test_a_worker_that_is_good_for_nothing_any_more_leaves_when_a_run_has_failed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async def fails(_fields: Http, _context: ToolContext) -> Outcome:
+        return Outcome(status="error", error=Error(message="no"))
+
+    async def play(desk: Desk, _worker: Worker, _clock: FakeClock) -> None:
+        book = playbook(FETCH)
+        desk.teach(book)
+        for number, why in enumerate(["", "it can open no file"], start=1):
+            monkeypatch.setattr(worker_module, "why_unfit", lambda why=why: why)
+            args = {"args": {"what": "bad"}}
+            desk.send(f.Assignments(assignments=[desk.assignment(book, scope=args)]))
+            await desk.report(number)
+            await settle()
+            assert bool(desk.all(f.Drain)) is bool(why)
+
+    scenario(play, ProbeTools(bad=fails))

@@ -30,6 +30,7 @@ pytestmark = pytest.mark.usefixtures("stems_anew")
 linux = pytest.mark.skipif(sys.platform != "linux", reason="who started whom is read from /proc")
 
 
+@pytest.mark.slow
 @linux
 def test_workers_are_forked_of_the_stem_that_was_begun_and_of_a_new_one_after_it() -> None:
     early_stem.begin()
@@ -60,6 +61,7 @@ def test_one_that_has_ended_is_not_taken() -> None:
     assert early_stem.take() is None
 
 
+@pytest.mark.slow
 def test_one_with_an_environment_of_its_own_is_begun_for_it_alone() -> None:
     early_stem.begin()
     ((process, control),) = early_stem._begun

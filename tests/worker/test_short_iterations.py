@@ -15,7 +15,8 @@ from petra.tools.python import PythonTool
 from petra.tools.registry import Registry
 from petra.wire import Iteration, Report
 from petra.wire import frames as f
-from petra.worker import Worker
+from petra.worker import Worker, runner
+from petra.worker.items import with_items
 from petra.worker.results import TINY
 from petra.worker.short_iterations import Stride, Strider
 
@@ -215,3 +216,30 @@ def test_nothing_more_starts_once_it_is_stopped() -> None:
 
 def _kind(report: Report) -> str:
     return report.error.kind if report.error is not None else ""
+
+
+@pytest.mark.spec("S9", "S18")
+def test_items_behind_references_are_looked_up_once_however_many_goes_it_takes(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    asked: list[int] = []
+    look = with_items
+
+    async def counted(loaded: Any, objects: Any, iterations: list[Iteration]) -> list[Iteration]:
+        asked.extend(one.path[0] for one in iterations)
+        return await look(loaded, objects, iterations)
+
+    monkeypatch.setattr(runner, "with_items", counted)
+    monkeypatch.setattr("petra.worker.short_iterations.STRIDE_S", 0.0)  # each go is of one
+    registry, python = tools()
+
+    async def play(desk: Desk, _worker: Worker, _clock: FakeClock) -> None:
+        desk.assign(
+            playbook(loop("{kind: python, args: {n: '{{ iter.item }}'}, code: 'result = n * 2'}")),
+            items=list(range(100)),
+        )
+        assert results(await desk.chunk()) == [2 * n for n in range(100)]
+
+    scenario(play, registry)
+    assert python.goes == 100
+    assert asked == list(range(100))

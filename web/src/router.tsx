@@ -17,12 +17,12 @@ import { executionSearch } from './features/execution/search';
 import { executionsSearch } from './features/executions/search';
 import { inboxSearch } from './features/inbox/search';
 import { notificationsSearch } from './features/notifications/search';
-import { playbookSearch } from './features/playbooks/search';
+import { playbookSearch, playbooksSearch } from './features/playbooks/search';
 import { schedulesSearch } from './features/schedules/search';
 import { Shell } from './features/shell/Shell';
 import { makeQueries } from './features/shell/Surroundings';
 import { systemSearch } from './features/system/search';
-import { Empty, ErrorBox } from './kit';
+import { ErrorBox, NotHere } from './kit';
 import { parseSearch, stringifySearch, text } from './kit/search';
 
 export const queries = makeQueries();
@@ -30,11 +30,6 @@ export const queries = makeQueries();
 const root = createRootRoute({
   component: Outlet,
   errorComponent: ({ error }) => <ErrorBox error={error} retry={() => location.reload()} />,
-  notFoundComponent: () => (
-    <Empty title="There is no such page">
-      <a href="executions">Executions</a>
-    </Empty>
-  ),
 });
 
 const login = createRoute({
@@ -99,6 +94,7 @@ const inbox = createRoute({
 const playbooks = createRoute({
   getParentRoute: () => inside,
   path: '/playbooks',
+  validateSearch: playbooksSearch,
   component: lazyRouteComponent(() => import('./features/playbooks/PlaybooksPage'), 'Page'),
 });
 
@@ -149,7 +145,14 @@ const system = createRoute({
   component: lazyRouteComponent(() => import('./features/system/SystemPage'), 'Page'),
 });
 
-const tree = root.addChildren([
+/** Whatever else the address says: the frame of all pages stays, and there is a way back. */
+const nowhere = createRoute({
+  getParentRoute: () => inside,
+  path: '$',
+  component: () => <NotHere title="There is no such page" detail={location.pathname} />,
+});
+
+export const tree = root.addChildren([
   login,
   inside.addChildren([
     home,
@@ -165,6 +168,7 @@ const tree = root.addChildren([
     notifications,
     workers,
     system,
+    nowhere,
   ]),
 ]);
 

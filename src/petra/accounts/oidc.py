@@ -144,11 +144,11 @@ class Oidc:
         now = self._clock.monotonic()
         if self._places is None or self._places[0] <= now:
             issuer = self.settings.issuer
-            found = await self._asked(
+            answer = await self._asked(
                 web, "GET", f"{issuer.rstrip('/')}/.well-known/openid-configuration"
             )
             try:
-                places = msgspec.convert(found, _Places)
+                places = msgspec.convert(answer, _Places)
                 for url in (places.authorization_endpoint, places.token_endpoint, places.jwks_uri):
                     is_safe(url)
             except (msgspec.ValidationError, UsageError) as error:
@@ -234,14 +234,14 @@ class Oidc:
         if form is not None and answer.status_code in (400, 401, 403):
             return {}
         try:
-            found = msgspec.json.decode(raw)
+            claims = msgspec.json.decode(raw)
         except msgspec.MsgspecError:
-            found = None
-        if answer.status_code != 200 or not isinstance(found, dict):
+            claims = None
+        if answer.status_code != 200 or not isinstance(claims, dict):
             raise ProviderAwayError(
                 f"{url} answers {answer.status_code}, and nothing that can be used"
             )
-        return found
+        return claims
 
 
 def _web() -> AsyncClient:
@@ -264,8 +264,8 @@ def _signed(token: str, keys: dict[str, Any]) -> dict[str, Any] | None:
 
 def _usable(keys: dict[str, Any]) -> list[Any]:
     """Return the keys that sign with two halves: one that both sides know proves nothing here."""
-    found = keys.get("keys")
-    given = found if isinstance(found, list) else []
+    listed = keys.get("keys")
+    given = listed if isinstance(listed, list) else []
     return [
         one
         for one in given

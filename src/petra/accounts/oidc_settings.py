@@ -86,28 +86,29 @@ def read_roles(given: Iterable[str]) -> dict[str, list[str]]:
     Raises:
         UsageError: one is not written so.
     """
-    found: dict[str, list[str]] = {}
+    roles: dict[str, list[str]] = {}
     for one in given:
         group, equals, role = one.rpartition("=")
         if not equals or not group:
             raise UsageError(f"'{one[:100]}' is no role of a group; write GROUP=ROLE@NAMESPACE")
-        found.setdefault(group, []).append(role)
-    return found
+        roles.setdefault(group, []).append(role)
+    return roles
 
 
 def read_config(path: Path) -> dict[str, Any]:
     """Read the table ``oidc`` of a file of settings; nothing, where it has none.
 
     Raises:
-        UsageError: the file cannot be read, or has something that nobody knows.
+        UsageError: the file cannot be read, or has something else of that name.
     """
     try:
         known = tomllib.loads(path.read_text("utf-8"))
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise UsageError(f"{path} cannot be read: {error}") from None
-    if strange := sorted(set(known) - {"oidc"}):
-        raise UsageError(f"{path}: there is no '{strange[0]}'; it may have the table [oidc]")
-    return dict(known.get("oidc", {}))
+    table = known.get("oidc", {})
+    if not isinstance(table, dict):
+        raise UsageError(f"{path}: 'oidc' is a table, [oidc]")
+    return table
 
 
 def settled(config: Path | None, flags: dict[str, Any]) -> OidcSettings | None:
@@ -116,11 +117,11 @@ def settled(config: Path | None, flags: dict[str, Any]) -> OidcSettings | None:
     Raises:
         UsageError: they cannot be.
     """
-    found = read_config(config) if config is not None else {}
-    found |= {name: value for name, value in flags.items() if value}
-    if not found:
+    settings = read_config(config) if config is not None else {}
+    settings |= {name: value for name, value in flags.items() if value}
+    if not settings:
         return None
     try:
-        return msgspec.convert(found, OidcSettings).checked()
+        return msgspec.convert(settings, OidcSettings).checked()
     except msgspec.ValidationError as error:
         raise UsageError(f"the settings of OIDC: {error}") from None

@@ -6,7 +6,7 @@ import asyncio
 import os
 from typing import Final
 
-from petra.errors import UsageError
+from petra.errors import MalformedError
 
 SHORTEST: Final = 8
 LONGEST: Final = 1_000
@@ -31,7 +31,7 @@ class Passwords:
             UsageError: it is too short, or too long.
         """
         if not SHORTEST <= len(password) <= LONGEST:
-            raise UsageError(f"a password has from {SHORTEST} to {LONGEST:,} characters")
+            raise MalformedError(f"a password has from {SHORTEST} to {LONGEST:,} characters")
         async with self._room:
             return await asyncio.to_thread(_hashed, password)
 

@@ -6,6 +6,7 @@ Rule 2: what was disabled, revoked, or ran out lets nobody in, from the next req
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections.abc import Iterable
 from functools import partial
@@ -24,6 +25,7 @@ from petra.accounts.rows import (
     user_name,
 )
 from petra.accounts.secrets import ID_CHARS, digest, is_token, new_session, new_token
+from petra.accounts.seen import must_be
 from petra.clock import Clock
 from petra.desk.principal import (
     EVERYWHERE,
@@ -37,7 +39,7 @@ from petra.desk.principal import (
     owner,
     roles_in,
 )
-from petra.errors import PetraError, UsageError
+from petra.errors import MalformedError, PetraError, UsageError
 from petra.namespaces import DEFAULT, namespace_name
 from petra.store.accounts import Account, Accounts
 from petra.store.trail import noted
@@ -227,9 +229,9 @@ class Register:
         if user_name(name) == login_name():
             raise TakenError(f"'{name}' is what the owner of this server is called")
         if service and password:
-            raise UsageError("a service account has tokens, and no password")
+            raise MalformedError("a service account has tokens, and no password")
         if act_as and not service:
-            raise UsageError("only a service account may act as others")
+            raise MalformedError("only a service account may act as others")
         made = User(
             name=name, grants=grants, service=service, act_as=act_as, created=self._clock.now(),
             password="" if service else await self._passwords.hashed(password),
@@ -238,7 +240,7 @@ class Register:
             raise TakenError(f"there is a user '{name}' already")
         return made
 
-    async def change_user(
+    async def change_user(  # noqa: PLR0913 - what of a user may change
         self,
         who: Principal,
         name: str,
@@ -246,17 +248,20 @@ class Register:
         roles: Iterable[str] | None = None,
         password: str | None = None,
         disabled: bool | None = None,
+        replaces: str | None = None,
     ) -> User:
         """Change a user; one with a new password, or disabled, has no sessions any more.
 
         Raises:
             ForbiddenError: they may not, or not with these roles.
+            StaleError: it is not as whoever changes it saw it (``mark_of``).
             UnknownAccountError: there is none, or none that they administer.
         """
         grants = read_grants(roles) if roles is not None else None
         hashed = await self._passwords.hashed(password) if password is not None else None
         for _ in range(TRIES):
             account, user = await self._administered(who, name)
+            must_be(f"user '{name}'", mark_of(user), replaces)
             if grants is not None:
                 _must_administer(who, grants)
                 user = msgspec.structs.replace(user, grants=grants)
@@ -277,6 +282,15 @@ class Register:
                 return user
         raise UsageError(f"user '{name}' is being changed by others; try again")
 
+    async def administered(self, who: Principal, name: str) -> User:
+        """Return a user that somebody administers.
+
+        Raises:
+            ForbiddenError: they administer nothing.
+            UnknownAccountError: there is none, or none that they administer.
+        """
+        return (await self._administered(who, name))[1]
+
     async def users(self, who: Principal) -> list[User]:
         """List the users that somebody administers.
 
@@ -288,11 +302,11 @@ class Register:
 
     async def known_in(self, who: Principal, word: str, limit: int) -> list[User]:
         """List those who have a role where somebody acts, by a part of their names: work is delegated to them."""
-        found = [
+        users = [
             one for one in await self._all("user", User)
             if word.casefold() in one.name.casefold() and not one.disabled and roles_in(one.grants, who.namespace)
         ]  # fmt: skip
-        return sorted(found, key=lambda one: (not one.name.startswith(word), one.name))[:limit]
+        return sorted(users, key=lambda one: (not one.name.startswith(word), one.name))[:limit]
 
     async def _administered(self, who: Principal, name: str) -> tuple[Account, User]:
         _must_administer_something(who)
@@ -326,16 +340,16 @@ class Register:
         """
         grants = read_grants(roles)
         if bool(user) == bool(grants):
-            raise UsageError("a token is for a user, or has roles; give one of them")
+            raise MalformedError("a token is for a user, or has roles; give one of them")
         if user:
             if not (in_session and user == who.name and who.kind is Kind.USER):
                 await self._administered(who, user)
         else:
             _must_administer(who, grants)
         if expires_s is not None and not 0 < expires_s <= TOKEN_S_MAX:
-            raise UsageError(f"a token is good for more than 0 and at most {TOKEN_S_MAX:.0f} s")
+            raise MalformedError(f"a token is good for more than 0 and at most {TOKEN_S_MAX:.0f} s")
         if bool(pool) != any(grant.role == "worker" for grant in grants):
-            raise UsageError("a token of role 'worker' is for a pool, and no other one is")
+            raise MalformedError("a token of role 'worker' is for a pool, and no other one is")
         secret, now = new_token(), self._clock.now()
         key = digest(secret)
         made = ApiToken(
@@ -347,8 +361,8 @@ class Register:
 
     async def tokens(self, who: Principal) -> list[ApiToken]:
         """List the tokens that somebody may revoke: their own, and those they administer."""
-        found = await self._all("token", ApiToken)
-        return [one for one in found if await self._may_revoke(who, one)]
+        tokens = await self._all("token", ApiToken)
+        return [one for one in tokens if await self._may_revoke(who, one)]
 
     async def revoke(self, who: Principal, name: str) -> ApiToken:
         """Let a token in no more, by its id.
@@ -429,12 +443,17 @@ class Register:
         raise UnknownAccountError(f"there is no {kind} '{beginning[:40]}'")
 
     async def _all(self, kind: str, row: type[R]) -> list[R]:
-        found: list[R] = []
+        rows: list[R] = []
         after = ""
         while page := await self._accounts.accounts(kind, after=after):
-            found += [_read(one, row) for one in page]
+            rows += [_read(one, row) for one in page]
             after = page[-1].name
-        return found
+        return rows
+
+
+def mark_of(user: User) -> str:
+    """Return what tells whether a user is still as somebody saw it."""
+    return hashlib.sha256(msgspec.json.encode(user)).hexdigest()[:16]
 
 
 def _changed(account: Account, row: msgspec.Struct) -> Account:

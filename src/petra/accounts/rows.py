@@ -9,7 +9,7 @@ from typing import Final
 import msgspec
 
 from petra.desk.principal import EVERYWHERE, Grant
-from petra.errors import UsageError
+from petra.errors import MalformedError
 from petra.namespaces import DEFAULT, namespace_name
 
 _NAME: Final = re.compile(r"[a-z0-9][a-z0-9._@+-]{0,99}")
@@ -81,7 +81,7 @@ def user_name(given: str) -> str:
         UsageError: it is none.
     """
     if not _NAME.fullmatch(given):
-        raise UsageError(
+        raise MalformedError(
             f"'{given[:100]}' is no name of a user: small letters, digits and ._@+- , at most 100 of them, and the"
             " first is a letter or a digit"
         )
@@ -94,16 +94,18 @@ def read_grants(given: Iterable[str]) -> tuple[Grant, ...]:
     Raises:
         UsageError: one is none, or there are too many.
     """
-    found = tuple(dict.fromkeys(_grant(one) for one in given))
-    if len(found) > GRANTS_MAX:
-        raise UsageError(f"{len(found)} roles are too many; at most {GRANTS_MAX}")
-    return found
+    grants = tuple(dict.fromkeys(_grant(one) for one in given))
+    if len(grants) > GRANTS_MAX:
+        raise MalformedError(f"{len(grants)} roles are too many; at most {GRANTS_MAX}")
+    return grants
 
 
 def _grant(given: str) -> Grant:
     role, at, namespace = given.partition("@")
     if not _WORD.fullmatch(role):
-        raise UsageError(f"'{given[:100]}' is no role; write ROLE@NAMESPACE, e.g. operator@default")
+        raise MalformedError(
+            f"'{given[:100]}' is no role; write ROLE@NAMESPACE, e.g. operator@default"
+        )
     if not at:
         return Grant(role, DEFAULT)
     return Grant(role, namespace if namespace == EVERYWHERE else namespace_name(namespace))

@@ -16,9 +16,10 @@ from typing import Any, Final, Protocol
 import msgspec
 
 from petra.accounts.audit import Audit, Note
+from petra.accounts.seen import must_be
 from petra.clock import Clock
 from petra.engine.giving import Delivery
-from petra.errors import UsageError
+from petra.errors import MalformedError, UsageError
 from petra.keychain import FileCredentials, KeychainError, KeyFile, Sealed
 from petra.keychain.credentials import chosen, forgotten, with_one_more
 from petra.namespaces import DEFAULT
@@ -204,40 +205,65 @@ class Safe:
     # For who stores them
 
     async def set(
-        self, namespace: str, name: str, value: Any, pools: Sequence[str] = ()
+        self,
+        namespace: str,
+        name: str,
+        value: Any,
+        pools: Sequence[str] = (),
+        replaces: str | None = None,
     ) -> StoredSecret:
         """Store a further version of a credential.
 
         Raises:
+            StaleError: ``replaces`` is not the version that is there, or not nothing where none is.
             UsageError: the name is none, or the value is too large.
         """
         if not _NAME.fullmatch(name):
-            raise UsageError(
+            raise MalformedError(
                 f"'{name[:100]}' is no name of a credential: letters, digits and ._:/@- , at most 200 of them"
             )
         if len(msgspec.json.encode(value)) > VALUE_MAX:
-            raise UsageError(f"a credential has at most {VALUE_MAX:,} bytes")
+            raise MalformedError(f"a credential has at most {VALUE_MAX:,} bytes")
         keys = self._keys(make=True)
-        made = await self._cupboard.change(
-            namespace, name, lambda own: with_one_more(own, keys, name, value, namespace=namespace, pools=pools)
-        )  # fmt: skip
-        return _shown(made)
 
-    async def remove(self, namespace: str, name: str) -> None:
-        """Forget a credential, all versions.
+        def one_more(own: list[Sealed]) -> list[Sealed]:
+            _must_be(own, name, replaces)
+            return with_one_more(own, keys, name, value, namespace=namespace, pools=pools)
+
+        return _shown(await self._cupboard.change(namespace, name, one_more))
+
+    async def shown(self, namespace: str, name: str) -> StoredSecret:
+        """Return a credential as it is shown.
 
         Raises:
             KeychainError: there is none.
         """
-        await self._cupboard.change(namespace, name, lambda own: forgotten(own, name))
+        own = await self._cupboard.of(namespace, name)
+        chosen(own, name)
+        return _shown(own)
+
+    async def remove(self, namespace: str, name: str, replaces: str | None = None) -> None:
+        """Forget a credential, all versions.
+
+        Raises:
+            StaleError: ``replaces`` is not the version that is there.
+            KeychainError: there is none.
+        """
+
+        def nothing(own: list[Sealed]) -> list[Sealed]:
+            left = forgotten(own, name)
+            _must_be(own, name, replaces)
+            return left
+
+        await self._cupboard.change(namespace, name, nothing)
 
     async def list(self, namespace: str) -> list[StoredSecret]:
         """List the credentials of a namespace, by name."""
-        found: dict[str, list[Sealed]] = {}
+        by_name: dict[str, list[Sealed]] = {}
         for one in await self._cupboard.all():
             if one.namespace == namespace:
-                found.setdefault(one.name, []).append(one)
-        return [_shown(found[name]) for name in sorted(found)]
+                by_name.setdefault(one.name, []).append(one)
+        return [_shown(by_name[name]) for name in sorted(by_name)]
 
     async def rotate(self) -> tuple[str, int]:
         """Seal everything with a fresh key; return its id, and how many versions are sealed with it now.
@@ -262,12 +288,12 @@ class Safe:
         return KeyFile.for_secrets(self._key_path, make=make)
 
 
+def _must_be(own: Sequence[Sealed], name: str, replaces: str | None) -> None:
+    must_be(f"credential '{name}'", str(own[-1].version) if own else "", replaces)
+
+
 def _shown(versions: Sequence[Sealed]) -> StoredSecret:
     last = versions[-1]
     return StoredSecret(
-        name=last.name,
-        namespace=last.namespace,
-        version=last.version,
-        pools=list(last.pools),
-        key=last.key,
-    )
+        name=last.name, namespace=last.namespace, version=last.version, pools=list(last.pools), key=last.key
+    )  # fmt: skip

@@ -6,6 +6,8 @@ from typing import Any, Final
 
 import msgspec
 
+from petra.values import index_in
+
 ANSWER_MAX: Final = 40_000
 """Characters of one answer: an agent has to read all of it."""
 _DEEP: Final = 30
@@ -78,8 +80,8 @@ def part(value: Any, pointer: str, offset: int, limit: int) -> dict[str, Any]:
 def _below(value: Any, name: str) -> Any:
     if isinstance(value, dict) and name in value:
         return value[name]
-    if isinstance(value, list) and name.isascii() and name.isdigit() and int(name) < len(value):
-        return value[int(name)]
+    if isinstance(value, list) and (index := index_in(len(value), name)) is not None:
+        return value[index]
     here = {dict: "keys: " + ", ".join(list(value)[:20]) if isinstance(value, dict) else ""}
     known = here.get(type(value)) or (
         f"a list of {len(value)}" if isinstance(value, list) else f"a {type(value).__name__}"

@@ -7,10 +7,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Final, Literal
 
-import jsonschema_rs
-
 from petra.agents.calling import WAIT_MAX_S, WAIT_S, Caller
 from petra.client.problems import ServerError
+from petra.json_schema import validator
 from petra.playbook.problems import did_you_mean
 
 Allowed = Literal["start", "act", "approve"]
@@ -49,7 +48,7 @@ class AgentTool:
 
     @cached_property
     def _validator(self) -> Any:
-        return jsonschema_rs.validator_for(self.schema, validate_formats=False)
+        return validator(self.schema, validate_formats=False)
 
     def refuse(self, given: Given) -> None:
         """Refuse arguments that do not fit.

@@ -12,16 +12,19 @@ import importlib
 import os
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from types import MappingProxyType
 from typing import Any
 
 import click
+from click.core import ParameterSource
 from click.exceptions import NoArgsIsHelpError
 
 from petra import __version__, early_stem
+from petra.cli import settings
 from petra.cli.verbs import Verbs
 from petra.errors import PetraError
+from petra.garbage_collector import load_undisturbed
 
 _SECTIONS = MappingProxyType(
     {
@@ -90,6 +93,7 @@ _SECTIONS = MappingProxyType(
             "logout": "End the log-in.",
             "db": "The store itself: migrate, stats, backup.",
             "doctor": "Say whether all is well, and what to do where it is not.",
+            "config": "Say which settings hold here, and where each is from.",
         },
     }
 )
@@ -102,7 +106,7 @@ _PLACES = MappingProxyType(
     {
         "watch": ("run", "watch"),
         "playbooks": ("apply", "playbooks"),
-        **{verb: ("accounts", verb) for verb in ("user", "token", "audit")},
+        **{verb: ("accounts", verb) for verb in ("user", "token")},
         **{verb: ("login", verb) for verb in ("login", "logout")},
         **{
             verb: ("executions", verb)
@@ -163,8 +167,8 @@ class _LazyGroup(Verbs):
         if name not in _VERBS:
             return super().get_command(ctx, name)
         module, attribute = _PLACES.get(name, (name, "command"))
-        found: click.Command = getattr(importlib.import_module(f"petra.cli.{module}"), attribute)
-        return found
+        verb: click.Command = getattr(importlib.import_module(f"petra.cli.{module}"), attribute)
+        return verb
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
         """Show the verbs without importing them."""
@@ -189,7 +193,7 @@ class _LazyGroup(Verbs):
             from petra.cli.output import folded  # noqa: PLC0415 - only when something is wrong
 
             begins = "Error: "  # what click writes before it
-            words = folded(begins + error.format_message()).removeprefix(begins)
+            words = folded(begins + error.format_message() + _in_file(error)).removeprefix(begins)
             raise click.UsageError(words, ctx=error.ctx) from None
         except (KeyboardInterrupt, click.Abort):
             click.echo("\ninterrupted", err=True)
@@ -206,6 +210,20 @@ def petra(ctx: click.Context) -> None:
     """
     if _without_colour():
         ctx.color = False
+    ctx.call_on_close(settings.let_go)
+    said = settings.take_up()
+    if said is not None and ctx.invoked_subcommand is not None:
+        settings.check_verbs(said, _VERBS)
+        verb = ctx.invoked_subcommand
+        ctx.default_map = {verb: settings.options_of(said, ctx, verb)}
+
+
+def _in_file(error: click.UsageError) -> str:
+    """Say that a wrong value stands in the file of settings, where it does."""
+    if not isinstance(error, click.BadParameter) or error.ctx is None or error.param is None:
+        return ""
+    source = error.ctx.get_parameter_source(str(error.param.name))
+    return f" (in {settings.file_name()})" if source is ParameterSource.DEFAULT_MAP else ""
 
 
 @petra.command("version")
@@ -233,11 +251,16 @@ def main() -> None:
     # a read playbook is many small objects that stay: at the default, they are looked through over and over
     gc.set_threshold(50_000, 20, 20)
     if _needs_workers(sys.argv[1:]):
+        load_undisturbed()
+        with suppress(click.UsageError):  # which is told in a moment
+            settings.take_up()  # workers have our environment
         early_stem.begin()  # it loads while we do
     try:
         petra(prog_name="petra", color=False if _without_colour() else None)
     except PetraError as error:
         _complain(f"error: {error}")
+        if page := getattr(error, "page", ""):  # of what a server refused
+            _complain(f"  more: {page}")
         sys.exit(1)
     except OSError as error:
         _complain(f"error: {error}")

@@ -1,4 +1,4 @@
-"""``petra user``, ``petra token``, ``petra audit``: who may come in, and what they did.
+"""``petra user``, ``petra token``: who may come in.
 
 They ask the server of the home while one runs, or the one that ``--server`` names, as whoever the token stands for; where
 none runs, they change the store of the home as its owner, and note that too.
@@ -8,30 +8,30 @@ from __future__ import annotations
 
 import asyncio
 import sys
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
+from urllib.parse import quote
 
 import click
 
 from petra.accounts import Audit, Register
-from petra.accounts.audit import NEWEST, Note
-from petra.accounts.shown import moment, token_data, user_data
+from petra.accounts.audit import Note
+from petra.accounts.shown import token_data, user_data
 from petra.cli.calling import server_option, there
 from petra.cli.home import writing
-from petra.cli.output import as_json, print_json, print_text, tell
+from petra.cli.output import aligned, as_json, print_json, print_text, tell
 from petra.cli.place import folder_option
 from petra.cli.verbs import Verbs
 from petra.clock import SystemClock
 from petra.desk import owner
 from petra.store.base import Store
 
-T = TypeVar("T")
 Body = dict[str, Any]
 _UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86_400}
 
 
-def _done(
+def done(
     home: Path,
     server: str | None,
     here: Callable[[Register, Audit], Awaitable[Any]],
@@ -97,7 +97,7 @@ def add_user(
         return user_data(made)
 
     body = {"name": name, "roles": list(roles), "password": password, "service": service, "act_as": act_as}  # fmt: skip
-    made = _done(home, server, here, ("POST", "/users", body), f"petra user add {name}")
+    made = done(home, server, here, ("POST", "/users", body), f"petra user add {name}")
     _say(made, output, f"added '{name}'")
 
 
@@ -114,6 +114,8 @@ def change_user(
     output: str,
 ) -> None:  # fmt: skip
     """Change a user."""
+    if not (roles or asks or disabled is not None):
+        raise click.UsageError("say what to change: --role, --password, --disable or --enable")
     password = _password(name) if asks else None
 
     async def here(register: Register, _: Audit) -> Body:
@@ -123,8 +125,8 @@ def change_user(
         return user_data(changed)
 
     body = {"roles": list(roles) or None, "password": password, "disabled": disabled}
-    call = ("PATCH", f"/users/{name}", body)
-    _say(_done(home, server, here, call, f"petra user change {name}"), output, f"changed '{name}'")
+    call = ("PATCH", f"/users/{quote(name, safe='')}", body)
+    _say(done(home, server, here, call, f"petra user change {name}"), output, f"changed '{name}'")
 
 
 @user.command("list")
@@ -137,13 +139,17 @@ def list_users(server: str | None, home: Path, output: str) -> None:
     async def here(register: Register, _: Audit) -> Body:
         return {"items": [user_data(one) for one in await register.users(owner())]}
 
-    items = _done(home, server, here, ("GET", "/users", None))["items"]
+    items = done(home, server, here, ("GET", "/users", None))["items"]
     if output == "json":
         print_json(items)
         return
-    for one in items:
-        more = " disabled" if one["disabled"] else ""
-        tell(f"{one['name']}  {one['kind']}  {' '.join(one['roles'])}{more}")
+    rows = [
+        (one["name"], one["kind"], " ".join(one["roles"]) + " disabled" * bool(one["disabled"]))
+        for one in items
+    ]
+    say_rows(
+        rows, "nobody but the owner may come in; 'petra user add NAME --role ROLE' lets somebody"
+    )
 
 
 # Tokens
@@ -187,7 +193,7 @@ def create_token(
 
     body = {"user": name, "role": role, "pool": pool, "name": label, "expires_s": expires_s}
     act = f"petra token create {name or role}"
-    made = _done(home, server, here, ("POST", "/tokens", body), act)
+    made = done(home, server, here, ("POST", "/tokens", body), act)
     if output == "json":
         print_json(made)
     else:
@@ -205,13 +211,21 @@ def list_tokens(server: str | None, home: Path, output: str) -> None:
     async def here(register: Register, _: Audit) -> Body:
         return {"items": [token_data(one) for one in await register.tokens(owner())]}
 
-    items = _done(home, server, here, ("GET", "/tokens", None))["items"]
+    items = done(home, server, here, ("GET", "/tokens", None))["items"]
     if output == "json":
         print_json(items)
         return
-    for one in items:
-        state = "revoked" if one["revoked"] else f"used {one['used'] or 'never'}"
-        tell(f"{one['id']}  {one['user'] or ' '.join(one['roles'])}  {one['name']}  {state}")
+    rows = [
+        (
+            one["id"],
+            one["user"] or " ".join(one["roles"]),
+            f"pool {one['pool']}" if one["pool"] else "",
+            one["name"],
+            "revoked" if one["revoked"] else f"used {one['used'] or 'never'}",
+        )
+        for one in items
+    ]
+    say_rows(rows, "there is no token; 'petra token create --user NAME' makes one")
 
 
 @token.command("revoke")
@@ -224,65 +238,15 @@ def revoke_token(name: str, server: str | None, home: Path) -> None:
     async def here(register: Register, _: Audit) -> None:
         await register.revoke(owner(), name)
 
-    _done(home, server, here, ("DELETE", f"/tokens/{name}", None), f"petra token revoke {name}")
+    call = ("DELETE", f"/tokens/{quote(name, safe='')}", None)
+    done(home, server, here, call, f"petra token revoke {name}")
     tell(f"revoked {name}")
 
 
-# The audit
-
-
-@click.group("audit", cls=Verbs)
-def audit() -> None:
-    """Every act, log-in and refusal, chained by hash."""
-
-
-@audit.command("list")
-@click.option("--after", type=click.IntRange(0), help="Those behind this entry, oldest first.")
-@click.option("--limit", type=click.IntRange(1, 500), default=100, show_default=True)
-@server_option
-@folder_option
-@as_json
-def list_audit(
-    after: int | None, limit: int, *, server: str | None, home: Path, output: str
-) -> None:
-    """List entries, newest first."""
-
-    async def here(_: Register, audit: Audit) -> Body:
-        before = NEWEST if after is None else None
-        found = await audit.entries(after=after or 0, before=before, limit=limit)
-        return {"items": [{**one, "at": moment(one["at"])} for one in found]}
-
-    behind = "" if after is None else f"after={after}&"
-    call = ("GET", f"/audit?{behind}limit={limit}", None)
-    items = _done(home, server, here, call)["items"]
-    if output == "json":
-        print_json(items)
-        return
-    for one in items:
-        code = f" {one['code']}" if one["code"] else ""
-        tell(f"{one['number']}  {one['at']}  {one['actor'] or '-'}  {one['act']}  {one['outcome']}{code}")  # fmt: skip
-
-
-@audit.command("verify")
-@server_option
-@folder_option
-@as_json
-def verify_audit(server: str | None, home: Path, output: str) -> None:
-    """Prove that the audit is as it was written."""
-
-    async def here(_: Register, audit: Audit) -> Body:
-        count, wrong = await audit.verify()
-        return {"entries": count, "ok": not wrong, "problems": wrong[:100]}
-
-    found = _done(home, server, here, ("POST", "/audit/verify", {}))
-    if output == "json":
-        print_json(found)
-    else:
-        for one in found["problems"]:
-            tell(one)
-        tell(f"{found['entries']} entries, {'all as written' if found['ok'] else 'not all as written'}")  # fmt: skip
-    if not found["ok"]:
-        sys.exit(1)
+def say_rows(rows: Sequence[tuple[str, ...]], nothing: str) -> None:
+    """Say rows in columns; where there are none, what that means."""
+    for line in aligned(rows) or [nothing]:
+        tell(line)
 
 
 def _say(made: Body, output: str, words: str) -> None:

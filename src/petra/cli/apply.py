@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +14,7 @@ from petra.cli.documents import checked_documents, document_in
 from petra.cli.files import library_option
 from petra.cli.home import act, called, look, request_id, writing
 from petra.cli.marks import applied_mark
+from petra.cli.moments import local
 from petra.cli.output import as_json, count, print_json, print_text, tell
 from petra.cli.place import home_option
 from petra.cli.ready import checked
@@ -95,10 +95,10 @@ def _applied(home: Path, readings: list[Reading], *, allow_unsound: bool) -> lis
         sent = [await own_text(read_here, *pair) or to_yaml(pair[0]) for pair in pairs]
         done = []
         for piece in pieces(sent):
-            given = Apply(
+            request = Apply(
                 id=request_id(), execution="", playbooks=piece, texts=[""] * len(piece), allow_unsound=allow_unsound
             )  # fmt: skip
-            reply = await called(home, given)
+            reply = await called(home, request)
             if reply.error or reply.result is None:
                 raise UsageError(reply.error)
             done += list(reply.result["applied"])
@@ -109,16 +109,16 @@ def _applied(home: Path, readings: list[Reading], *, allow_unsound: bool) -> lis
 
 def pieces(texts: Sequence[str], most: int = PIECE_BYTES) -> list[list[str]]:
     """Return texts in their order, in pieces of so many bytes at most, or of one text."""
-    found: list[list[str]] = []
+    rounds: list[list[str]] = []
     room = 0
     for text in texts:
         size = len(text.encode())
-        if not found or size > room:
-            found.append([])
+        if not rounds or size > room:
+            rounds.append([])
             room = most
-        found[-1].append(text)
+        rounds[-1].append(text)
         room -= size
-    return found
+    return rounds
 
 
 def _dirs(paths: Iterable[str]) -> list[Path]:
@@ -134,10 +134,10 @@ def _files(paths: tuple[str, ...], *, others: bool) -> Iterable[Path]:
                 yield path
             continue
         good = {head.file for head in Library(shelves=[path]).heads()}
-        found = [file for file in files_of(path, deep=True) if file in good or _is_broken(file)]
-        if not found and not others:
+        files = [file for file in files_of(path, deep=True) if file in good or _is_broken(file)]
+        if not files and not others:
             raise click.UsageError(f"there is no playbook in {given}; they end in .yaml or .yml")
-        yield from found
+        yield from files
 
 
 def _is_broken(file: Path) -> bool:
@@ -189,9 +189,8 @@ def playbooks(path: str | None, home: Path, output: str) -> None:
         print_json([_data(row) for row in rows])
         return
     for row in rows:
-        when = datetime.fromtimestamp(row.applied)  # noqa: DTZ006 - the reader's own time
         shown = _named(row.path, row.version)
-        tell(f"{row.digest[:_DIGEST]}  {when:%Y-%m-%d %H:%M}  {shown}")
+        tell(f"{row.digest[:_DIGEST]}  {local(row.applied):%Y-%m-%d %H:%M}  {shown}")
     if not rows:
         tell("no playbook is applied here; 'petra apply FILE' does it")
     elif len(rows) == _MOST:

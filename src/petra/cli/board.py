@@ -35,7 +35,7 @@ class Person(Struct):
         return self.holder or ", ".join(named) or "anyone"
 
 
-class Retry(Struct, frozen=True):
+class NextTry(Struct, frozen=True):
     """Another try: its number, of how many, when it comes, and why the last one failed."""
 
     number: int
@@ -54,17 +54,17 @@ class Retry(Struct, frozen=True):
         return f"retry {number} in {duration(self.due - now)}{why}{said}"
 
 
-def retry_of(attempt: Attempt, at: float, of: int | None = None) -> Retry:
+def retry_of(attempt: Attempt, at: float, of: int | None = None) -> NextTry:
     """Return the try that comes after one that failed at a time."""
     error = attempt.error
     why = "" if error is None else error.kind if error.code is None else str(error.code)
-    return Retry(
+    return NextTry(
         attempt.number + 1, of, at + (attempt.delay_s or 0.0),
         why="" if why == "unknown" else why, message="" if error is None else error.message,
     )  # fmt: skip
 
 
-class Row(Struct):
+class BoardRow(Struct):
     """One step: its runs that are under way, how the others ended, and what there is to say about it."""
 
     step: str
@@ -79,7 +79,7 @@ class Row(Struct):
     tries: int = 0
     again: int = 0
     words: str = ""
-    retry: Retry | None = None
+    retry: NextTry | None = None
     wait: str = ""
     total: int = 0
     iterated: int = 0
@@ -107,12 +107,17 @@ class Board:
         self.began: float | None = None
         self.now = 0.0
         self.status = "running"
-        self.rows: dict[str, Row] = {}
+        self.rows: dict[str, BoardRow] = {}
         self.turns = Turns()
         self.people: dict[str, Person] = {}
         self._step_of: dict[str, str] = {}
         self._items_of: dict[str, list[str]] = {}
         self._over: dict[str, float] = {}
+
+    @property
+    def over(self) -> bool:
+        """Whether it has ended: from then on it takes no longer."""
+        return self.status != "running"
 
     def take(self, record: Record) -> None:
         """Move on by one record."""
@@ -171,7 +176,7 @@ class Board:
             case _:
                 pass
 
-    def retrying(self, run: str, attempt: Attempt, of: int | None, now: float) -> Retry | None:
+    def retrying(self, run: str, attempt: Attempt, of: int | None, now: float) -> NextTry | None:
         """Take in that a worker waits before another try."""
         row = self.rows.get(self._step_of.get(run, ""))
         if row is None:
@@ -187,12 +192,17 @@ class Board:
         """Return the step of a run."""
         return self._step_of.get(run, "")
 
-    def _row_of(self, run: str) -> Row:
+    def asked_by(self, run: str) -> Person | None:
+        """Return whom a run asks, the first of them, if it asks anybody."""
+        asked = (self.people.get(item) for item in self._items_of.get(run, ()))
+        return next((person for person in asked if person is not None), None)
+
+    def _row_of(self, run: str) -> BoardRow:
         return self.rows[self._step_of[run]]
 
     def _started(self, event: e.StepStarted, at: float) -> None:
         name = f"{event.step}/compensate" if event.compensates else event.step
-        row = self.rows.setdefault(name, Row(name))
+        row = self.rows.setdefault(name, BoardRow(name))
         row.active[event.run] = at
         row.first = at if row.first is None else row.first
         row.words = ""
@@ -203,7 +213,7 @@ class Board:
 
     def _ended(self, event: e.StepEnded, at: float) -> None:
         name = self._step_of.get(event.run, event.step)
-        row = self.rows.setdefault(name, Row(name))
+        row = self.rows.setdefault(name, BoardRow(name))
         self._over[event.run] = at - row.active.pop(event.run, at)
         row.took = at - row.first if row.ended and row.first is not None else self._over[event.run]
         row.tries = 1 + sum(1 for attempt in event.attempts if attempt.action == "retry")
@@ -228,7 +238,7 @@ class Board:
             self._forget_items(run)
 
     @staticmethod
-    def _iterated(row: Row, event: e.IterationsEnded) -> None:
+    def _iterated(row: BoardRow, event: e.IterationsEnded) -> None:
         row.iterated += len(event.ended)
         row.iterations_failed += sum(not one.ok for one in event.ended)
         if event.more:
@@ -236,7 +246,7 @@ class Board:
         else:
             row.out.pop(event.chunk, None)
 
-    def _armed(self, row: Row, run: str, armed: e.Armed | None) -> None:
+    def _armed(self, row: BoardRow, run: str, armed: e.Armed | None) -> None:
         if armed is None:
             return
         for item in armed.items:

@@ -10,7 +10,7 @@ from urllib.parse import quote
 
 import click
 
-from petra.cli.calling import server_option, there
+from petra.cli.calling import namespace_option, server_option, there
 from petra.cli.labels import which_options
 from petra.cli.output import as_json, count, print_json, tell
 from petra.cli.place import folder_option
@@ -34,6 +34,7 @@ Body = dict[str, Any]
 @click.option("--dry-run", is_flag=True, help="Only say how many there are.")
 @click.option("--yes", is_flag=True, help="Do not ask.")
 @server_option
+@namespace_option
 @folder_option
 @as_json
 def command(
@@ -41,6 +42,7 @@ def command(
     executions: tuple[str, ...],
     *,
     server: str | None,
+    namespace: str,
     home: Path,
     output: str,
     **more: Any,
@@ -52,10 +54,11 @@ def command(
     """
     body = {"act": act, "reason": more["reason"], "from": more["step"], **_which(executions, more)}
 
-    def ask(path: str) -> Any:
+    def ask(*parameters: str) -> Any:
+        path = f"/operations?{'&'.join((f'namespace={quote(namespace)}', *parameters))}"
         return asyncio.run(there(home, server, "POST", path, body))
 
-    total = ask("/operations?dry_run=true")["total"]
+    total = ask("dry_run=true")["total"]
     words = f"{count(total, 'execution')} to {act}"
     if more["dry_run"]:
         print_json({"act": act, "total": total}) if output == "json" else tell(words)
@@ -63,23 +66,23 @@ def command(
     if not more["yes"]:
         tell(words, err=True)
         click.confirm("do it?", abort=True, err=True)
-    done = asyncio.run(_over(home, server, ask("/operations")["id"]))
+    done = asyncio.run(_over(home, server, namespace, ask()["id"]))
     print_json(done) if output == "json" else _show(act, done)
     sys.exit(1 if done["failed"] else 0)
 
 
 def _which(executions: tuple[str, ...], given: Body) -> Body:
     """Return which executions are meant: those that are named, or a filter."""
-    found = {key: given[key] for key in ("playbook", "text", "since", "until") if given[key]}
+    filters = {key: given[key] for key in ("playbook", "text", "since", "until") if given[key]}
     if given["status"]:
-        found["status"] = list(given["status"])
+        filters["status"] = list(given["status"])
     if given["labels"]:
-        found["label"] = [f"{key}:{value}" for key, value in given["labels"].items()]
-    if bool(executions) == bool(found):
+        filters["label"] = [f"{key}:{value}" for key, value in given["labels"].items()]
+    if bool(executions) == bool(filters):
         raise click.UsageError(
             "name executions, or say which with --status, --playbook, --label …; not both"
         )
-    return {"ids": list(executions)} if executions else {"filter": found}
+    return {"ids": list(executions)} if executions else {"filter": filters}
 
 
 def _show(act: str, done: Body) -> None:
@@ -88,11 +91,11 @@ def _show(act: str, done: Body) -> None:
         tell(f"  {one['id']}: {one['reason']}", err=True)
 
 
-async def _over(home: Path, server: str | None, operation: str) -> Body:
+async def _over(home: Path, server: str | None, namespace: str, operation: str) -> Body:
     """Wait until an operation is over; return what came of it."""
-    path = f"/operations/{quote(operation, safe='')}"
+    path = f"/operations/{quote(operation, safe='')}?namespace={quote(namespace)}"
     while True:
-        found: Body = await there(home, server, "GET", path, None)
-        if found["status"] != "running":
-            return found
+        page: Body = await there(home, server, "GET", path, None)
+        if page["status"] != "running":
+            return page
         await asyncio.sleep(LOOK_S)

@@ -1,7 +1,7 @@
 """Calling a server from a verb: which one, and with which token.
 
 Rule 1: a token comes from PETRA_TOKEN, from a log-in, or from the home whose server is called; never from the command line.
-Rule 2: a token goes only to the server that it is for.
+Rule 2: a token goes only to the server that it is for: PETRA_TOKEN to none that only petra.toml names, which comes with a folder.
 """
 
 from __future__ import annotations
@@ -10,14 +10,18 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
+from urllib.parse import quote
 
 import click
 import httpx2
 import msgspec
 
-from petra.client import ServerError
+from petra.cli import settings
+from petra.client import Client, ServerError, connect
+from petra.client.problems import UNREACHABLE, refusal, said_in
 from petra.control import GoneError
 from petra.errors import UsageError
+from petra.namespaces import DEFAULT, namespace_name
 from petra.private import ADDRESS, OWNER_TOKEN, make_folder, open_file
 
 T = TypeVar("T")
@@ -41,6 +45,17 @@ _option = click.option(
 def server_option(command: Callable[..., T]) -> Callable[..., T]:
     """Let a verb be told which server to ask."""
     return _option(command)
+
+
+_namespace = click.option(
+    "--namespace", default=DEFAULT, show_default=True, metavar="NAME", envvar="PETRA_NAMESPACE", show_envvar=True,
+    callback=lambda _context, _option, given: namespace_name(given), help="The namespace it is about.",
+)  # fmt: skip
+
+
+def namespace_option(command: Callable[..., T]) -> Callable[..., T]:
+    """Let a verb that a server carries out be told which namespace it is about."""
+    return _namespace(command)
 
 
 def log_in_file() -> Path:
@@ -77,15 +92,27 @@ async def there(
         UsageError: no token is known for it.
     """
     url, token = (server.rstrip("/"), token_for(server, home)) if server else server_of(home)
-    async with httpx2.AsyncClient(timeout=TIMEOUT_S) as http:
-        headers = {"Authorization": f"Bearer {token}"}
-        try:
-            answer = await http.request(method, f"{url}/api/v1{path}", json=body, headers=headers)
-        except httpx2.TransportError as error:
-            if not server:
-                raise GoneError(str(error)) from None
-            raise UsageError(f"{url} does not answer: {error or type(error).__name__}") from None
-    return read(answer)
+    try:
+        async with connect(url, token, patience_s=0, timeout_s=TIMEOUT_S) as client:
+            answer = await client.call(method, path, body)
+            if method == "GET" and "limit=" not in path:
+                answer = await _whole(client, path, answer)
+            return answer
+    except ServerError as error:
+        if error.code != UNREACHABLE:
+            raise
+        if not server:
+            raise GoneError(error.detail) from None
+        raise UsageError(str(error)) from None
+
+
+async def _whole(client: Client, path: str, found: Any) -> Any:
+    """Return a list with all its pages, and what is no list as it is."""
+    while isinstance(found, dict) and "items" in found and found.get("next"):
+        behind = f"{'&' if '?' in path else '?'}cursor={quote(found['next'], safe='')}"
+        page = await client.call("GET", f"{path}{behind}")
+        found = {**page, "items": [*found["items"], *page["items"]]}
+    return found
 
 
 def read(answer: httpx2.Response) -> Any:
@@ -94,14 +121,9 @@ def read(answer: httpx2.Response) -> Any:
     Raises:
         ServerError: it refused.
     """
-    if answer.status_code < 400:
-        return answer.json() if answer.content else None
-    try:
-        said = answer.json()
-        code, detail, hint = str(said["code"]), str(said["detail"]), str(said["hint"])
-    except (ValueError, KeyError, TypeError):
-        code, detail, hint = "strange", f"HTTP {answer.status_code}", "is this a Petra server?"
-    raise ServerError(code, detail, status=answer.status_code, hint=hint)
+    if answer.status_code < 300:
+        return said_in(answer)
+    raise refusal(answer)
 
 
 def token_for(server: str, home: Path) -> str:
@@ -111,7 +133,8 @@ def token_for(server: str, home: Path) -> str:
         UsageError: none is known.
     """
     url = server.rstrip("/")
-    if token := os.environ.get(TOKEN):
+    token = os.environ.get(TOKEN, "")
+    if token and not settings.names_server(url):
         return token
     kept = kept_log_in()
     if kept is not None and kept.url == url:
@@ -120,9 +143,11 @@ def token_for(server: str, home: Path) -> str:
         own, token = server_of(home)
     except GoneError:
         own, token = "", ""
-    if own != url:
-        raise UsageError(f"no token for {url} is known; 'petra login {url}', or set {TOKEN}")
-    return token
+    if own == url:
+        return token
+    more = f"; {TOKEN} is not sent to a server that only {settings.file_name()} names, set {settings.SERVER} too"
+    words = f"no token for {url} is known; 'petra login {url}', or set {TOKEN}"
+    raise UsageError(words + more * settings.names_server(url))
 
 
 def server_of(home: Path) -> tuple[str, str]:
@@ -135,4 +160,5 @@ def server_of(home: Path) -> tuple[str, str]:
         url = (home / ADDRESS).read_text().split("\n")[0]
         return url, (home / OWNER_TOKEN).read_text().strip()
     except OSError:
-        raise GoneError(f"no server runs in {home}") from None
+        words = f"no server runs in {home}; 'petra serve' starts one, and --server names another"
+        raise GoneError(words) from None

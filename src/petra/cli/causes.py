@@ -52,12 +52,14 @@ class Cause:
 
     def as_data(self) -> dict[str, Any]:
         """Return it as plain data."""
-        found: dict[str, Any] = msgspec.to_builtins(self.explanation)
-        for told, commands, cause in zip(found["waiting"], self.commands, self.behind, strict=True):
+        answer: dict[str, Any] = msgspec.to_builtins(self.explanation)
+        for told, commands, cause in zip(
+            answer["waiting"], self.commands, self.behind, strict=True
+        ):
             told["commands"] = commands
             if cause is not None:
                 told["explanation"] = cause.as_data()
-        return found
+        return answer
 
 
 async def cause_of(

@@ -48,12 +48,12 @@ class CheckedFile(Struct, frozen=True):
     @property
     def problems(self) -> list[Problem]:
         """All problems in the order of the text."""
-        found = [
+        problems = [
             *self.reading.problems,
             *self.missing,
             *(self.proof.problems if self.proof else ()),
         ]
-        return sorted(found, key=lambda problem: (problem.mark, problem.severity, problem.code))
+        return sorted(problems, key=lambda problem: (problem.mark, problem.severity, problem.code))
 
 
 @click.command("check")
@@ -144,7 +144,7 @@ def broken_callees(
 ) -> list[CheckedFile]:
     """Return what is called by name, and cannot run or has an unsound net, with its errors; but none of the callers."""
     known = {Path(one.name).resolve() for one in callers}
-    found: list[CheckedFile] = []
+    checked: list[CheckedFile] = []
     for caller in callers:
         playbook = caller.reading.playbook
         if playbook is None or next(calls(playbook), None) is None:
@@ -156,8 +156,8 @@ def broken_callees(
         ):
             if Path(reading.name).resolve() not in known:
                 known.add(Path(reading.name).resolve())
-                found.append(_errors_of(reading, effort))
-    return [one for one in found if one.problems]
+                checked.append(_errors_of(reading, effort))
+    return [one for one in checked if one.problems]
 
 
 def _errors_of(reading: Reading, effort: float) -> CheckedFile:
@@ -175,13 +175,13 @@ def _errors_of(reading: Reading, effort: float) -> CheckedFile:
 
 
 def _missing(reading: Reading, library: Library, home: Path) -> tuple[Problem, ...]:
-    found = missing(reading, library)
-    if found:
+    lacking = missing(reading, library)
+    if lacking:
         from petra.cli.catalogue import catalogue_of  # noqa: PLC0415 - most call nothing, or what lies beside them
 
         catalogue = catalogue_of(home)
-        found = missing(reading, library, catalogue) if catalogue is not None else found
-    return tuple(found)
+        lacking = missing(reading, library, catalogue) if catalogue is not None else lacking
+    return tuple(lacking)
 
 
 def budget_of(seconds: float) -> Budget:
@@ -205,14 +205,14 @@ def _judge_nets(paths: tuple[str, ...], final: Path | None, effort: float) -> li
 
 def _as_data(checked: CheckedFile) -> dict[str, Any]:
     problems = [problem_data(problem) for problem in checked.problems]
-    found: dict[str, Any] = {"file": checked.name, "problems": problems}
+    told: dict[str, Any] = {"file": checked.name, "problems": problems}
     if checked.proof is not None:
         proof = checked.proof
         notes = [*filter(None, [proof.note, "sound if guards allow" if proof.gated else ""])]
-        found["soundness"] = _soundness(
+        told["soundness"] = _soundness(
             proof.verdict, proof.states, checked.milliseconds, proof.counterexample, notes
         )
-    return found
+    return told
 
 
 def _net_as_data(judged: Judged) -> dict[str, Any]:
@@ -281,10 +281,10 @@ def _print(checked: CheckedFile) -> None:
 
 
 def _summary(playbooks: list[CheckedFile], *, strict: bool) -> None:
-    found = [problem for one in playbooks for problem in one.problems]
-    errors = sum(problem.severity == "error" for problem in found)
-    warnings = len(found) - errors
-    if found:
+    problems = [problem for one in playbooks for problem in one.problems]
+    errors = sum(problem.severity == "error" for problem in problems)
+    warnings = len(problems) - errors
+    if problems:
         tell()
     words = [count(errors, "error")] if errors else []
     refused = " that --strict does not let pass" if strict else ""

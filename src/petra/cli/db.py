@@ -79,13 +79,13 @@ def accept_loss(home: Path, output: str) -> None:
         raise UsageError(
             f"there is no {home / DATABASE} yet; nothing is lost that could be accepted"
         )
-    found = act(home, accepting)
+    rows = act(home, accepting)
     if output == "json":
-        print_json(msgspec.to_builtins(found))
+        print_json(msgspec.to_builtins(rows))
         return
-    for one in found:
+    for one in rows:
         tell(f"{one.execution}: {one}")
-    if not found:
+    if not rows:
         tell("nothing is lost")
 
 

@@ -40,41 +40,41 @@ def command(one: str, other: str, home: Path, output: str) -> None:
     """
 
     async def asking(store: Store, cache: Cache) -> list[tuple[Entry, list[Record]]]:
-        found = [await find(store, cache, execution) for execution in (one, other)]
-        return [(entry, await records_of(store, entry.state.id)) for entry in found]
+        entries = [await find(store, cache, execution) for execution in (one, other)]
+        return [(entry, await records_of(store, entry.state.id)) for entry in entries]
 
     left, right = look(home, asking)
-    found = compared(left, right)
+    difference = compared(left, right)
     if output == "json":
-        print_json(found)
+        print_json(difference)
     else:
-        _print(found)
-    sys.exit(0 if found["same"] else 1)
+        _print(difference)
+    sys.exit(0 if difference["same"] else 1)
 
 
-def _print(found: dict[str, Any]) -> None:
-    left, right = found["executions"]
-    tell(f"- {left}  {found['playbooks'][0]}  {found['status'][0]}")
-    tell(f"+ {right}  {found['playbooks'][1]}  {found['status'][1]}")
-    if not found["same_playbook"]:
+def _print(difference: dict[str, Any]) -> None:
+    left, right = difference["executions"]
+    tell(f"- {left}  {difference['playbooks'][0]}  {difference['status'][0]}")
+    tell(f"+ {right}  {difference['playbooks'][1]}  {difference['status'][1]}")
+    if not difference["same_playbook"]:
         tell("the playbooks are not the same")
-    if found["same"]:
+    if difference["same"]:
         tell("no difference but times and ids")
         return
-    tell(_SENSE[Equivalence(found["equivalence"])])
-    if (first := found["first_difference"]) is not None:
+    tell(_SENSE[Equivalence(difference["equivalence"])])
+    if (first := difference["first_difference"]) is not None:
         tell(f"first difference, record {first['record']}:")
         _sides(*(words or "(the log has ended)" for words in first["events"]))
         if first["events"][0] == first["events"][1]:
             _fields(first["fields"])
-    if found["path"]:
+    if difference["path"]:
         tell("steps:")
-    for change in found["path"]:
+    for change in difference["path"]:
         _sides(", ".join(change["left"]), ", ".join(change["right"]))
-    _fields({f"ctx.{key}": sides for key, sides in found["ctx"].items()})
-    if found["output"] is not None:
+    _fields({f"ctx.{key}": sides for key, sides in difference["ctx"].items()})
+    if difference["output"] is not None:
         tell("output:")
-        _sides(*(short(value, 300) for value in found["output"]))
+        _sides(*(short(value, 300) for value in difference["output"]))
 
 
 def _fields(fields: dict[str, dict[str, Any]]) -> None:

@@ -6,23 +6,24 @@ import asyncio
 import os
 import platform
 import shutil
-import sqlite3
 import stat
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from pathlib import Path
 from typing import Any, Final
 
+import apsw
 import click
 
 from petra import __version__
 from petra.cli.output import as_json, print_json, tell
 from petra.cli.place import home_option, remote, store_of
 from petra.clock import SystemClock
-from petra.errors import PetraError
+from petra.errors import PetraError, UsageError
 from petra.private import OWNER_TOKEN
 from petra.store.address import DATABASE, STORE
 
@@ -52,16 +53,16 @@ def command(home: Path, output: str, *, tls_cert: Path | None) -> None:
 
     It exits with 1 where something is wrong.
     """
-    found = list(_looked(home, tls_cert))
+    checks = list(_looked(home, tls_cert))
     if output == "json":
-        ok = not any(one.state == WRONG for one in found)
-        print_json({"ok": ok, "checks": [asdict(one) for one in found]})
+        ok = not any(one.state == WRONG for one in checks)
+        print_json({"ok": ok, "checks": [asdict(one) for one in checks]})
     else:
-        for one in found:
+        for one in checks:
             tell(
                 f"{_MARKS[one.state]} {one.name:<12} {one.says}" + (f"; {one.do}" if one.do else "")
             )
-    sys.exit(1 if any(one.state == WRONG for one in found) else 0)
+    sys.exit(1 if any(one.state == WRONG for one in checks) else 0)
 
 
 _MARKS: Final = {OK: "✓", WARNING: "!", WRONG: "✗"}
@@ -79,9 +80,7 @@ def _looked(home: Path, certificate: Path | None) -> Iterator[HealthCheck]:
 
 
 def _versions() -> HealthCheck:
-    says = (
-        f"petra {__version__}, Python {platform.python_version()}, SQLite {sqlite3.sqlite_version}"
-    )
+    says = f"petra {__version__}, Python {platform.python_version()}, SQLite {apsw.sqlite_lib_version()}"
     return HealthCheck("versions", OK, says)
 
 
@@ -147,7 +146,7 @@ async def _store(home: Path) -> list[HealthCheck]:
     total = sum(counted.values())
     name = "the database" if os.environ.get(STORE) else str(home / DATABASE)
     return [
-        HealthCheck("store", OK, f"{name} can be read: {total:,} executions"),
+        HealthCheck("store", OK, f"{name} can be read: {total:,} execution{'s' * (total != 1)}"),
         _clock(abs(theirs - ours), "the store"),
     ]
 
@@ -180,26 +179,51 @@ def _workers(home: Path) -> Iterator[HealthCheck]:
 # A server
 
 
+@asynccontextmanager
+async def _line(where: Any) -> AsyncIterator[Any]:
+    """Give what asks a server about itself, beside its API too, whatever the status of its answers.
+
+    Raises:
+        UsageError: it does not answer.
+    """
+    import httpx2  # noqa: PLC0415 - for servers only
+
+    headers, base = {"Authorization": f"Bearer {where.token}"}, f"{where.url}/api/v1"
+    try:
+        async with httpx2.AsyncClient(base_url=base, headers=headers, timeout=60) as http:
+            yield http
+    except (httpx2.TransportError, httpx2.InvalidURL) as error:
+        words = f"{where.url} does not answer: {error or type(error).__name__}"
+        raise UsageError(words) from None
+
+
 async def _server(where: Any) -> list[HealthCheck]:
-    found: list[HealthCheck] = []
-    async with where.connected() as http:
+    from petra.cli.calling import read  # noqa: PLC0415 - for servers only
+    from petra.client import ServerError  # noqa: PLC0415 - as above
+    from petra.client.problems import refusal  # noqa: PLC0415 - as above
+
+    checks: list[HealthCheck] = []
+    async with _line(where) as http:
         answer = await http.get(f"{where.url}/readyz")
         is_ready = answer.status_code == 200
-        says = "it is ready" if is_ready else str(answer.json().get("detail", answer.status_code))
-        found.append(
+        says = "it is ready" if is_ready else refusal(answer).detail
+        checks.append(
             HealthCheck(
                 "server", OK if is_ready else WRONG, says, "" if is_ready else "see its log"
             )
         )
         if date := answer.headers.get("date"):
             apart = abs((parsedate_to_datetime(date) - _now()).total_seconds())
-            found.append(
+            checks.append(
                 _clock(max(0.0, apart - 1.0), "the server")
             )  # the header has whole seconds
-        meta = (await http.get("meta")).json()
-        found.append(_same_version(meta.get("version", "")))
-        found += _pools((await http.get("pools")).json().get("items", []), meta.get("troubles", []))
-    return found
+        try:
+            meta, pools = read(await http.get("meta")), read(await http.get("pools"))
+        except ServerError as error:
+            return [*checks, HealthCheck("answers", WRONG, error.detail, error.hint)]
+        checks.append(_same_version(meta.get("version", "")))
+        checks += _pools(pools.get("items", []), meta.get("troubles", []))
+    return checks
 
 
 def _same_version(theirs: str) -> HealthCheck:

@@ -48,14 +48,16 @@ def documents_of(paths: Iterable[str]) -> Iterator[DocumentReading]:
     """Yield the documents that are meant: files as given, and those below folders."""
     for given in map(Path, paths):
         for path in files_of(given, deep=True) if given.is_dir() else [given]:
-            if path.is_file() and (found := document_in(path)) is not None:
-                yield found
+            if path.is_file() and (document := document_in(path)) is not None:
+                yield document
 
 
 def checked_documents(paths: Iterable[str], output: str) -> list[AnyDocument]:
     """Return the documents that are meant; where one has errors, say so and leave."""
-    found = list(documents_of(paths))
-    wrong = [one for one in found if any(problem.severity == "error" for problem in one.problems)]
+    documents = list(documents_of(paths))
+    wrong = [
+        one for one in documents if any(problem.severity == "error" for problem in one.problems)
+    ]
     if output == "json" and wrong:
         files = [
             {"file": one.name, "problems": [problem_data(problem) for problem in one.problems]}
@@ -67,7 +69,7 @@ def checked_documents(paths: Iterable[str], output: str) -> list[AnyDocument]:
             print_problem(problem, one.lines, one.name)
     if wrong:
         sys.exit(1)
-    return [one.checked() for one in found]
+    return [one.checked() for one in documents]
 
 
 def good_document(path: Path, kind: type[D]) -> D | None:
@@ -97,24 +99,26 @@ def checked_in(path: Path, library: Library, home: Path) -> Reading | None:
         from petra.notify.channels import notify_problems  # noqa: PLC0415 - few folders have one
 
         return Reading(str(path), text, None, notify_problems(text))
-    found = document_in(path)
-    if found is None:
+    document = document_in(path)
+    if document is None:
         return None
-    return Reading(found.name, found.text, None, _problems(found, library, home))
+    return Reading(document.name, document.text, None, _problems(document, library, home))
 
 
-def _problems(found: DocumentReading, library: Library, home: Path) -> tuple[Problem, ...]:
+def _problems(document: DocumentReading, library: Library, home: Path) -> tuple[Problem, ...]:
     """Return what is wrong with a document; a playbook that is not there yet is warned of: it may be when it is due."""
-    playbook = getattr(found.document, "playbook", "")
+    playbook = getattr(document.document, "playbook", "")
     if not playbook or library.find(playbook) is not None:
-        return found.problems
+        return document.problems
     from petra.cli.catalogue import catalogue_of  # noqa: PLC0415 - most lie beside it
 
     catalogue = catalogue_of(home)
     if catalogue is not None and catalogue(playbook, None):
-        return found.problems
+        return document.problems
     problems = Problems()
-    problems.extend(found.problems)
+    problems.extend(document.problems)
     words = f"there is no playbook '{playbook}' beside it, and none is applied here"
-    problems.warn("P401", found.places.at("playbook"), words, "'petra apply' it before it is due")
+    problems.warn(
+        "P401", document.places.at("playbook"), words, "'petra apply' it before it is due"
+    )
     return tuple(problems)

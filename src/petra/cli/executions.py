@@ -6,7 +6,6 @@ import asyncio
 import sys
 from collections.abc import Sequence
 from contextlib import aclosing
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +23,7 @@ from petra.cli.home import (
     shown_data,
     whole_result,
 )
+from petra.cli.moments import Days, clock
 from petra.cli.output import Quoted, as_json, cut, print_json, print_text, tell
 from petra.cli.place import home_option
 from petra.cli.show import short, summary, trace_of
@@ -134,8 +134,8 @@ async def fetched(home: Path, store: Store, entry: Entry, value: dict[str, Any])
         UsageError: it is not its own, or cannot be had.
     """
     if "pieces" in value:
-        found = {one["key"]: await fetched(home, store, entry, one) for one in objects_of(value)}
-        return look_through(value, lambda one: found[one["key"]])
+        contents = {one["key"]: await fetched(home, store, entry, one) for one in objects_of(value)}
+        return look_through(value, lambda one: contents[one["key"]])
     reference = read_reference(value)
     try:
         if not await may_read(store, entry.state, reference.execution):
@@ -173,25 +173,26 @@ def events(execution: str, home: Path, output: str, *, follow: bool) -> None:
 
     With --follow and '-o json', each record is a line of its own.
     """
+    days = Days()
 
     async def asking(store: Store, cache: Cache) -> None:
         chosen = await full_id(store, execution)
         if not follow:
-            _print_records(await records_of(store, chosen), output, lines=False)
+            _print_records(await records_of(store, chosen), output, days, lines=False)
             return
         async with looking_on(cache, SystemClock()) as (feed, _):
             messages = following(feed, store, SystemClock(), chosen)
             async with aclosing(messages):
                 async for message in messages:
                     if isinstance(message, Appended):
-                        _print_records(message.records, output, lines=True)
+                        _print_records(message.records, output, days, lines=True)
                         if message.head is not None and message.head.over:
                             return
 
     look(home, asking)
 
 
-def _print_records(records: Sequence[Record], output: str, *, lines: bool) -> None:
+def _print_records(records: Sequence[Record], output: str, days: Days, *, lines: bool) -> None:
     if output == "json" and not lines:
         print_json([msgspec.to_builtins(record) for record in records])
         return
@@ -200,8 +201,9 @@ def _print_records(records: Sequence[Record], output: str, *, lines: bool) -> No
         if output == "json":
             print_text(msgspec.json.encode(record).decode())
             continue
-        at = datetime.fromtimestamp(record.at, UTC).strftime("%H:%M:%S.%f")[:-3]
-        tell(quoted.line(f"{record.seq:>5}  {at}  ", told(record.event)) or "")
+        if day := days.heading(record.at):
+            tell(f"{'':7}{day}")
+        tell(quoted.line(f"{record.seq:>5}  {clock(record.at)}  ", told(record.event)) or "")
         error = getattr(record.event, "error", None)
         more = again(record.event)
         if isinstance(record.event, StepFailed) and isinstance(error, Error):

@@ -45,23 +45,28 @@ def command(execution: str, home: Path, output: str) -> None:
         return await cause_of(cache, entry, lambda one: _placed(home, store, one))
 
     cause = look(home, asking)
-    chosen, found = cause.entry.state.id, cause.explanation
-    asks = found.status == "running" or (
-        found.reason in ("limit", "resource") and remote(home) is not None
+    chosen, explanation = cause.entry.state.id, cause.explanation
+    asks = explanation.status == "running" or (
+        explanation.reason in ("limit", "resource") and remote(home) is not None
     )
     told_there = asked_there(home, chosen) if asks else None
     if told_there is not None:
-        found = msgspec.convert(told_there["explanation"], Explanation)
-        cause = Cause(cause.entry, found, [[] for _ in found.waiting], [None] * len(found.waiting))
+        explanation = msgspec.convert(told_there["explanation"], Explanation)
+        cause = Cause(
+            cause.entry,
+            explanation,
+            [[] for _ in explanation.waiting],
+            [None] * len(explanation.waiting),
+        )
     if output == "json":
         print_json(cause.as_data())
         return
-    tell(found.sentence)
-    for line in trace_of((found.error or {}).get("details"), "  "):
+    tell(explanation.sentence)
+    for line in trace_of((explanation.error or {}).get("details"), "  "):
         tell(line)
     for line in cause.lines():
         tell(line)
-    if told_there is None and found.status == "running" and not os.environ.get(STORE):
+    if told_there is None and explanation.status == "running" and not os.environ.get(STORE):
         tell(f"  No process has {home} open, so nothing runs; 'petra watch {chosen}' goes on.")
 
 
@@ -82,16 +87,16 @@ class _Wanted(Followed):
 
 async def _placed(home: Path, store: Store, entry: Entry) -> Explanation:
     """Explain an execution, with its place in the line of a limit."""
-    found = await _explained(home, store, entry)
+    cause = await _explained(home, store, entry)
     if remote(home) is not None:  # only the server knows who waits
-        return found
-    return await Lines(store).with_places(entry.state.id, found)
+        return cause
+    return await Lines(store).with_places(entry.state.id, cause)
 
 
 async def _explained(home: Path, store: Store, entry: Entry) -> Explanation:
     """Explain an execution; what its rules read of large values is brought, a few times if need be (S18)."""
     follow = _Wanted()
-    found = explain(entry.program, entry.state, follow)
+    explanation = explain(entry.program, entry.state, follow)
     for _ in range(EXPLAIN_TRIES):
         if not follow.missing:
             break
@@ -102,5 +107,5 @@ async def _explained(home: Path, store: Store, entry: Entry) -> Explanation:
                 follow.put(whole, await fetched(home, store, entry, whole))
             except UsageError as error:
                 follow.put(whole, UnreadableError("not_found", str(error)))
-        found = explain(entry.program, entry.state, follow)
-    return found
+        explanation = explain(entry.program, entry.state, follow)
+    return explanation

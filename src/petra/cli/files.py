@@ -24,7 +24,7 @@ def playbook_files(paths: Iterable[str]) -> Iterator[Path]:
     for given in paths:
         path = Path(given)
         if path.is_dir():
-            yield from sorted(found for found in path.rglob("*") if _is_playbook(found))
+            yield from sorted(file for file in path.rglob("*") if _is_playbook(file))
         else:
             yield path
 
@@ -77,7 +77,7 @@ _SHOWN = 3
 def _words(path: Path, error: OSError) -> tuple[str, str]:
     if error.errno == errno.ENOENT:
         there = sorted(path.parent.glob("*.y*ml")) if path.parent.is_dir() else []
-        names = [found.name for found in there if not found.name.endswith(".test.yaml")]
+        names = [file.name for file in there if not file.name.endswith(".test.yaml")]
         from difflib import get_close_matches  # noqa: PLC0415 - only for a slip
 
         near = get_close_matches(path.name, names, n=1, cutoff=0.75)

@@ -22,7 +22,7 @@ from petra.control import GoneError, connected
 from petra.desk.resting import FOLLOWED_S, Resting
 from petra.embedded import Home, Result, records_of
 from petra.engine.cache import Cache
-from petra.engine.feed import Feed
+from petra.engine.feed import Feed, Subscription
 from petra.engine.following import follow as following
 from petra.engine.lookout import looking_on
 from petra.engine.news import Appended, Hint, News, Printed
@@ -31,7 +31,7 @@ from petra.store.base import Store
 from petra.wire.frames import LogLine, Retrying
 
 
-class View(Protocol):
+class Onlooker(Protocol):
     """Whoever is told what happens."""
 
     def past(self, records: list[Record]) -> None:
@@ -112,7 +112,7 @@ def is_live() -> bool:
 
 
 @contextmanager
-def telling(execution: str, output: str, playbook: str = "") -> Iterator[View]:
+def telling(execution: str, output: str, playbook: str = "") -> Iterator[Onlooker]:
     """Give a view: none for a program, a live tree on a terminal, plain lines otherwise.
 
     ``playbook`` is the name of one that is only just started.
@@ -138,32 +138,35 @@ class Showing:
     A view that fails (its reader has gone, say) ends the telling, not the execution.
     """
 
-    def __init__(self, execution: str, view: View, *, fresh: bool = False) -> None:
+    def __init__(self, execution: str, view: Onlooker, *, fresh: bool = False) -> None:
         """Make one; ``fresh`` says that nothing has happened yet, so nothing is past."""
         self._execution = execution
         self._view = view
         self._fresh = fresh
         self._over = False
+        self._reads = False
         self._moved = asyncio.Event()
         self.seq = 0
 
     @asynccontextmanager
-    async def of(self, feed: Feed, store: Store) -> AsyncIterator[None]:
-        """Show what a feed tells meanwhile, from where it stopped before."""
+    async def of(
+        self, feed: Feed, store: Store, heard: Subscription | None = None
+    ) -> AsyncIterator[None]:
+        """Show what a feed tells meanwhile, from where it stopped before; ``heard`` is as for ``following``."""
         if not self._fresh and self.seq == 0:
             past = await records_of(store, self._execution)
             self._view.past(past)
             self.seq = past[-1].seq if past else 0
-        showing = asyncio.create_task(self._show(feed, store))
+        showing = asyncio.create_task(self._show(feed, store, heard))
         try:
             yield
         finally:
             showing.cancel()
             await asyncio.gather(showing, return_exceptions=True)
 
-    async def _show(self, feed: Feed, store: Store) -> None:
+    async def _show(self, feed: Feed, store: Store, heard: Subscription | None) -> None:
         try:
-            messages = following(feed, store, SystemClock(), self._execution, self.seq)
+            messages = following(feed, store, SystemClock(), self._execution, self.seq, heard=heard)
             async with aclosing(messages):
                 async for message in messages:
                     self._take(message)
@@ -174,7 +177,7 @@ class Showing:
     def _take(self, message: News) -> None:
         if isinstance(message, Hint):
             self._view.retrying(message.notice)
-        elif isinstance(message, Printed):
+        elif isinstance(message, Printed) and not self._reads:
             self._view.printed(message.lines)
         elif isinstance(message, Appended) and message.records:
             self.seq = message.records[-1].seq
@@ -183,7 +186,8 @@ class Showing:
 
     @asynccontextmanager
     async def reading(self, lines: Tail) -> AsyncIterator[None]:
-        """Show what tasks print as it is written down, where no feed tells of it."""
+        """Show what tasks print as it is written down, where a feed does not tell of all of it."""
+        self._reads = True
         reading = asyncio.create_task(self._read(lines))
         try:
             yield
@@ -206,7 +210,7 @@ class Showing:
 
 
 async def follow(
-    home: Path, execution: str, view: View, *, waits: bool, fresh: bool = False
+    home: Path, execution: str, view: Onlooker, *, waits: bool, fresh: bool = False
 ) -> Result:
     """Follow an execution, whoever has the home open; when nobody has it any more, go on with it here.
 
@@ -223,7 +227,11 @@ async def _follow(
     home: Path, execution: str, showing: Showing, lines: Tail, *, waits: bool
 ) -> Result:
     async def here(local: Home) -> Result:
-        async with showing.of(local.engine.feed, local.engine.store):
+        # whoever had it open before us may have run some of it: the file has what that printed
+        async with (
+            showing.reading(lines),
+            showing.of(local.engine.feed, local.engine.store),
+        ):
             result = await local.desk.rest_for_long(local.who, execution, over=waits)
             await showing.reached(result.version)
             return result

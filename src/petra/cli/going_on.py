@@ -17,6 +17,9 @@ from petra.cli.show import hint, summary
 from petra.embedded import Home, Result
 from petra.errors import UsageError
 
+COMING_S = 0.05
+"""What a letter will start is looked for so often; mostly it is there at once."""
+
 
 def go_on(home: Path, output: str, *, waits: bool) -> NoReturn:
     """Go on with what was left, say what it has come to, and leave."""
@@ -55,19 +58,22 @@ def go_on(home: Path, output: str, *, waits: bool) -> NoReturn:
 
 async def _all_rest(local: Home, chosen: Sequence[str], *, waits: bool) -> list[Result]:
     """Go on until nothing can: neither what was left, nor what comes of it or is started meanwhile."""
-    found: dict[str, Result] = {}
+    results: dict[str, Result] = {}
     new = list(chosen)
-    while new:
+    while True:
         rests = [local.desk.rest_for_long(local.who, one, over=waits) for one in new]
-        found |= {result.id: result for result in await asyncio.gather(*rests)}
+        results |= {result.id: result for result in await asyncio.gather(*rests)}
         left = await left_in(local.engine.store)
-        new = [one for one in (left.live if waits else left.going) if one not in found]
-    return list(found.values())
+        new = [one for one in (left.live if waits else left.going) if one not in results]
+        if not new:
+            if not left.coming:
+                return list(results.values())
+            await local.engine.clock.sleep(COMING_S)  # a start that is refused rings for nobody
 
 
 def _say_left(chosen: Sequence[str], left: Left) -> None:
-    if chosen:
-        tell(f"going on with {count(len(chosen), 'execution')} that an earlier process left")
+    if going := len(chosen) + len(left.coming):
+        tell(f"going on with {count(going, 'execution')} that an earlier process left")
     elif left.live:
         waiting = count(len(left.live), "execution") + (
             " waits" if len(left.live) == 1 else " wait"

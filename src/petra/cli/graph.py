@@ -66,15 +66,17 @@ def command(file: Path, home: Path, *, form: str | None, as_net: bool) -> None:
     net that it is. With the id of an execution, its steps are drawn as it left them: their states, how often each
     ran, and the way it took.
     """
-    form = form or "mermaid"
+    named = not file.exists() and not as_net and _LOOKS_LIKE_ID.fullmatch(str(file))
     if file.suffix == SUFFIX:
-        drawn = _NETS[form](read_net(file))
-    elif not file.exists() and not as_net and _LOOKS_LIKE_ID.fullmatch(str(file)):
+        drawn = _NETS[form or "mermaid"](read_net(file))
+    elif named:
+        if form not in (None, "svg"):
+            raise click.UsageError(f"an execution is drawn as svg, not as {form}; leave '-f' out")
         drawn = _execution(home, str(file))
     elif as_net:
-        drawn = _NETS[form](_net_of(_playbook(file)))
+        drawn = _NETS[form or "mermaid"](_net_of(_playbook(file)))
     else:
-        drawn = _STEPS[form](_playbook(file))
+        drawn = _STEPS[form or "mermaid"](_playbook(file))
     print_text(drawn, end="" if drawn.endswith("\n") else "\n")
 
 
@@ -100,7 +102,7 @@ def traced(log: ExportedLog) -> draw.Trace:
     arcs: Counter[tuple[str, int]] = Counter()
     for moment in life(log.records):
         if isinstance(moment.event, e.StepEnded):
-            arcs.update((moment.event.step, made.arc) for made in moment.event.produced)
+            arcs.update((moment.event.step, token.arc) for token in moment.event.produced)
     return draw.Trace(steps, arcs)
 
 

@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 
 from petra.cli.output import count
+from petra.desk.proving import Held, noting
 from petra.engine.cache import Cache
 from petra.engine.codec import from_row
 from petra.engine.cutting import cut_object
@@ -20,7 +21,7 @@ from petra.kernel.objects import Recalled
 from petra.kernel.on_net import walk
 from petra.kernel.redecide import redecide
 from petra.kernel.replay import BadRecord
-from petra.objects import Objects, read_reference
+from petra.objects import ObjectStore, read_reference
 from petra.references import NeededError
 from petra.store.base import Store
 
@@ -68,14 +69,16 @@ def decided_again(
     execution: str, records: Sequence[Record], programs: Mapping[str, Program], shelf: Stored
 ) -> tuple[Again, BadRecord | None]:
     """Decide every recorded input again."""
-    made = redecide(execution, records, programs.__getitem__, shelf)
-    return Again(made.decisions, dict(made.unrecorded)), made.bad
+    again = redecide(execution, records, programs.__getitem__, shelf)
+    return Again(again.decisions, dict(again.unrecorded)), again.bad
 
 
 class Stored(Recalled):
     """A shelf that reads objects as they are needed, from another thread than that of the loop; it writes none."""
 
-    def __init__(self, objects: Objects, execution: str, loop: asyncio.AbstractEventLoop) -> None:
+    def __init__(
+        self, objects: ObjectStore, execution: str, loop: asyncio.AbstractEventLoop
+    ) -> None:
         super().__init__()
         self.store = objects.name
         self._stored, self._execution, self._loop = objects, execution, loop
@@ -92,10 +95,10 @@ class Stored(Recalled):
     def _bring(self, reference: dict[str, Any]) -> None:
         reading = self._stored.get(read_reference({**reference, "path": []}))
         try:
-            found = asyncio.run_coroutine_threadsafe(reading, self._loop).result()
+            value = asyncio.run_coroutine_threadsafe(reading, self._loop).result()
         except ObjectError as error:
-            found = UnreadableError("limit", error.message)
-        self.put(reference, found)
+            value = UnreadableError("limit", error.message)
+        self.put(reference, value)
 
     def pieces(self, reference: dict[str, Any]) -> list[tuple[int, dict[str, Any]]]:
         """Cut a list as it was cut; the pieces are only named, since they are stored."""
@@ -107,18 +110,18 @@ async def _kept(_key: str, _content: bytes) -> None:
     """Keep nothing."""
 
 
-async def read_all(store: Store, execution: str) -> list[Record]:
-    """Return the whole log of an execution."""
-    found: list[Record] = []
-    while rows := await store.read(execution, after=len(found), limit=_PAGE):
-        found += map(from_row, rows)
-    return found
+async def read_all(store: Store, execution: str, held: Held) -> list[Record]:
+    """Return the whole log of an execution, and note what it refers to."""
+    records: list[Record] = []
+    while rows := await store.read(execution, after=len(records), limit=_PAGE):
+        records += map(from_row, noting(rows, held))
+    return records
 
 
 async def definitions(cache: Cache, records: Sequence[Record]) -> dict[str, Program]:
     """Return every definition that an execution had."""
-    found = {}
+    playbooks = {}
     for _, _, event in lived(records):
         if isinstance(event, ExecutionStarted | ExecutionMigrated):
-            found[event.digest] = await cache.program(event.digest)
-    return found
+            playbooks[event.digest] = await cache.program(event.digest)
+    return playbooks

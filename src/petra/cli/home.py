@@ -19,11 +19,11 @@ from petra import event_loop
 from petra.cli.place import remote, store_of
 from petra.control import GoneError, call
 from petra.desk import AnyRequest, Begin, ForkRequest, Reply
-from petra.desk.whole import has_references, whole
+from petra.desk.whole_values import has_references, whole
 from petra.embedded import Folder, Home, Result, home_objects
 from petra.engine.cache import Cache, Entry
 from petra.errors import PetraError, UsageError
-from petra.objects import Objects
+from petra.objects import ObjectStore
 from petra.store.base import Store
 from petra.store.errors import HeldError
 from petra.store.rows import ExecutionFilter
@@ -225,12 +225,12 @@ async def full_id(store: Store, execution: str) -> str:
     if await store.execution(execution) is not None:
         return execution
     page = await store.executions(ExecutionFilter(text=execution), limit=50)
-    found = [stored.row.id for stored in page.rows if stored.row.id.startswith(execution)]
-    if len(found) != 1:
-        shown = ", ".join(found[:3]) if found else "'petra ps' lists what there is"
-        words = "several executions begin" if found else "there is no execution that begins"
+    ids = [stored.row.id for stored in page.rows if stored.row.id.startswith(execution)]
+    if len(ids) != 1:
+        shown = ", ".join(ids[:3]) if ids else "'petra ps' lists what there is"
+        words = "several executions begin" if ids else "there is no execution that begins"
         raise UsageError(f"{words} with '{execution}'; {shown}")
-    return found[0]
+    return ids[0]
 
 
 async def find(store: Store, cache: Cache, execution: str) -> Entry:
@@ -254,10 +254,10 @@ def whole_result(home: Path, result: Result) -> Result:
     return look(home, asking)
 
 
-def objects_for(home: Path, execution: str) -> Objects:
+def objects_for(home: Path, execution: str) -> ObjectStore:
     """Return the large values that an execution has."""
     where = remote(home)
-    return home_objects(home) if where is None else cast("Objects", where.objects(execution))
+    return home_objects(home) if where is None else cast("ObjectStore", where.objects(execution))
 
 
 def shown_data(result: Result) -> dict[str, Any]:

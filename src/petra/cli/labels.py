@@ -19,19 +19,24 @@ def _labels(
     _context: click.Context, _option: click.Parameter, given: tuple[str, ...]
 ) -> dict[str, str]:
     """Read KEY=VALUE pairs."""
-    found: dict[str, str] = {}
+    labels: dict[str, str] = {}
     for pair in given:
         key, equals, value = pair.partition("=")
         if not (key and equals):
             raise click.UsageError(f"'--label {pair}' must be KEY=VALUE, e.g. --label team=blue")
-        if found.setdefault(key, value) != value:
-            raise click.UsageError(f"label '{key}' is both '{found[key]}' and '{value}'")
-    return found
+        if labels.setdefault(key, value) != value:
+            raise click.UsageError(f"label '{key}' is both '{labels[key]}' and '{value}'")
+    return labels
 
 
 label_option = click.option(
     "--label", "labels", multiple=True, metavar="KEY=VALUE", callback=_labels,
     help="A label of the execution; 'petra ps --label' finds it.",
+)  # fmt: skip
+
+worker_label_option = click.option(
+    "--label", "labels", multiple=True, metavar="KEY=VALUE", callback=_labels,
+    help="A label of the worker, for those who look at workers.",
 )  # fmt: skip
 
 
@@ -43,7 +48,9 @@ priority_option = click.option(
 
 def which_options(command: _Command) -> _Command:
     """Let a verb say which executions are meant."""
-    playbook = click.option("--playbook", metavar="NAME", help="Only of this playbook.")
+    playbook = click.option(
+        "--playbook", metavar="PATH", help="Only of this playbook, by its path or its name."
+    )
     status = click.option(
         "--status", type=click.Choice(STATUSES), multiple=True, metavar="STATUS",
         help=f"Only these: {', '.join(STATUSES)}.",

@@ -67,9 +67,9 @@ class PetraServer(LanguageServer):
         await asyncio.sleep(CALM_S)
         document = self.document(uri)
         version = self.workspace.get_text_document(uri).version
-        found = await asyncio.to_thread(lambda: diagnostics(document))
+        problems = await asyncio.to_thread(lambda: diagnostics(document))
         self.text_document_publish_diagnostics(
-            lsp.PublishDiagnosticsParams(uri, found, version=version)
+            lsp.PublishDiagnosticsParams(uri, problems, version=version)
         )
 
 
@@ -121,32 +121,34 @@ def _hover(server: PetraServer, params: lsp.HoverParams) -> lsp.Hover | None:
     document = server.document(params.text_document.uri)
     if not document.is_ours:
         return None
-    found = hover(document.text, document.offset(params.position))
-    if found is None:
+    shown = hover(document.text, document.offset(params.position))
+    if shown is None:
         return None
-    content = lsp.MarkupContent(lsp.MarkupKind.Markdown, found.words)
-    return lsp.Hover(content, document.range(found.start, found.end))
+    content = lsp.MarkupContent(lsp.MarkupKind.Markdown, shown.words)
+    return lsp.Hover(content, document.range(shown.start, shown.end))
 
 
 def _complete(server: PetraServer, params: lsp.CompletionParams) -> lsp.CompletionList:
     document = server.document(params.text_document.uri)
     offset = document.offset(params.position)
     tested = document.tested()
-    found = complete(document.text.text, offset, [*tested.steps] if tested is not None else ())
+    suggestions = complete(
+        document.text.text, offset, [*tested.steps] if tested is not None else ()
+    )
     return lsp.CompletionList(
         is_incomplete=False,
-        items=[_item(document, one, number) for number, one in enumerate(found)],
+        items=[_item(document, one, number) for number, one in enumerate(suggestions)],
     )
 
 
-def _item(document: Document, found: Suggestion, number: int) -> lsp.CompletionItem:
+def _item(document: Document, suggestion: Suggestion, number: int) -> lsp.CompletionItem:
     return lsp.CompletionItem(
-        label=found.label,
-        kind=_ITEM_KINDS[found.kind],
-        documentation=found.about or None,
+        label=suggestion.label,
+        kind=_ITEM_KINDS[suggestion.kind],
+        documentation=suggestion.about or None,
         sort_text=f"{number:05}",  # the order of the grammar
-        filter_text=found.label,
-        text_edit=lsp.TextEdit(document.range(found.start, found.end), found.insert),
+        filter_text=suggestion.label,
+        text_edit=lsp.TextEdit(document.range(suggestion.start, suggestion.end), suggestion.insert),
     )
 
 
@@ -180,19 +182,19 @@ def _references(server: PetraServer, params: lsp.ReferenceParams) -> list[lsp.Lo
 
 def _symbols(server: PetraServer, params: lsp.DocumentSymbolParams) -> list[lsp.DocumentSymbol]:
     document = server.document(params.text_document.uri)
-    found: list[lsp.DocumentSymbol] = []
+    symbols: list[lsp.DocumentSymbol] = []
     for name, entry in document.text.steps.items():
         ends = [part.value_end for part in entry.walk()]
         whole = document.range(entry.start, max([entry.end, *ends]))
         written = entry.find("step")
         assert written is not None
         place = document.range(written.value_start, written.value_end)
-        found.append(lsp.DocumentSymbol(name, lsp.SymbolKind.Function, whole, place))
-    return found
+        symbols.append(lsp.DocumentSymbol(name, lsp.SymbolKind.Function, whole, place))
+    return symbols
 
 
 def _actions(_server: PetraServer, params: lsp.CodeActionParams) -> list[lsp.CodeAction]:
-    found: list[lsp.CodeAction] = []
+    actions: list[lsp.CodeAction] = []
     for diagnostic in params.context.diagnostics:
         data = diagnostic.data
         if not isinstance(data, dict) or str(diagnostic.code) not in CODES:
@@ -200,7 +202,7 @@ def _actions(_server: PetraServer, params: lsp.CodeActionParams) -> list[lsp.Cod
         line, character, last_line, last = data["range"]
         place = lsp.Range(lsp.Position(line, character), lsp.Position(last_line, last))
         edit = lsp.WorkspaceEdit({params.text_document.uri: [lsp.TextEdit(place, data["text"])]})
-        found.append(
+        actions.append(
             lsp.CodeAction(
                 title=data["title"],
                 kind=lsp.CodeActionKind.QuickFix,
@@ -209,7 +211,7 @@ def _actions(_server: PetraServer, params: lsp.CodeActionParams) -> list[lsp.Cod
                 is_preferred=True,
             )
         )
-    return found
+    return actions
 
 
 _ANSWERS: dict[str, Callable[..., Any]] = {

@@ -6,6 +6,7 @@ import os
 from collections.abc import Collection, Iterable
 from pathlib import Path
 
+import msgspec
 from msgspec import Struct, field
 
 from petra.cli.board import duration
@@ -15,8 +16,10 @@ from petra.cli.place import remote
 from petra.desk.resting import FOLLOWED_S
 from petra.embedded import DATABASE, STORE
 from petra.engine.cache import Cache
+from petra.engine.letters import decode
+from petra.kernel.commands import Start
 from petra.store.base import READ_LIMIT, Store
-from petra.store.rows import PermitRow, WakeUp
+from petra.store.rows import Letter, PermitRow, WakeUp
 
 LATE_S = 2.0
 """A timer that was due so long ago is told about; others are just due."""
@@ -31,6 +34,8 @@ class Left(Struct, frozen=True):
     live: dict[str, str] = field(default_factory=dict)
     """Their playbooks, by id."""
     going: tuple[str, ...] = ()
+    coming: tuple[str, ...] = ()
+    """Those that a letter will start: what decided that may have ended, and waits for none of them."""
     late: tuple[WakeUp, ...] = ()
     now: float = 0.0
 
@@ -90,8 +95,17 @@ async def left_in(store: Store) -> Left:
             ):
                 going.append(row.id)
         after = page[-1].row.id
+    coming = {one.execution for one in letters if one.execution not in live and _starts(one)}
     late = tuple(one for one in due if one.due < now - LATE_S)
-    return Left(live, tuple(going), late, now)
+    return Left(live, tuple(going), tuple(sorted(coming)), late, now)
+
+
+def _starts(letter: Letter) -> bool:
+    """Tell whether a letter starts an execution; one that we cannot read is for an engine that can."""
+    try:
+        return isinstance(decode(letter.body).command, Start)
+    except msgspec.MsgspecError:
+        return False
 
 
 async def _has_its_turn(store: Store, execution: str) -> bool:

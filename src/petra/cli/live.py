@@ -12,7 +12,7 @@ from rich.console import Console, Group, RenderableType
 from rich.live import Live
 from rich.text import Text
 
-from petra.cli.board import Board, Person, Row, duration
+from petra.cli.board import Board, BoardRow, Person, duration
 from petra.cli.output import Quoted, fold
 from petra.cli.show import data_option, said
 from petra.kernel import Record
@@ -130,14 +130,15 @@ class LiveTree:
     def _head(self, width: int) -> list[Text]:
         board = self.board
         status = self.status or ("waiting" if board.turns.held_back else board.status)
-        took = duration(max(0.0, self._now() - (board.began or self._now())))
+        until = board.now if board.over else self._now()
+        took = duration(max(0.0, until - (board.began or until)))
         head = Text(f"{board.playbook}  {board.execution}")
         told = Text(status, style=_MARKS.get(status, "white")).append(f" {took}", style="dim")
         if len(head) + 2 + len(told) > width:
             return [head, Text("  ").append_text(told)]
         return [head.append("  ").append_text(told)]
 
-    def _row(self, row: Row, branch: str, name: int) -> list[Text]:
+    def _row(self, row: BoardRow, branch: str, name: int) -> list[Text]:
         people = [one for one in self.board.people.values() if one.step == row.step]
         mark, colour = _mark(row, waits=bool(people))
         line = Text(f"{branch} ", style="dim")
@@ -153,7 +154,7 @@ class LiveTree:
         folded = fold(f"  {words}", self._console.width - len(stem)).split("\n")
         return [line, *(Text(stem, style="dim").append(part, style="bold") for part in folded)]
 
-    def _detail(self, row: Row, people: list[Person]) -> Text:
+    def _detail(self, row: BoardRow, people: list[Person]) -> Text:
         if people:
             more = f" (and {len(people) - 1} more)" if len(people) > 1 else ""
             return Text(f"waiting for {people[0].who}: {people[0].title}{more}")
@@ -171,7 +172,7 @@ class LiveTree:
             text.append(f"  {how}{row.words}", style="dim" if how else "red")
         return text
 
-    def _under_way(self, row: Row) -> Text:
+    def _under_way(self, row: BoardRow) -> Text:
         since = min(row.active.values())
         text = Text(f"{duration(max(0.0, self._now() - since)):>6}", style="dim")
         if row.retry is not None:
@@ -180,7 +181,7 @@ class LiveTree:
             text.append(f"  {row.wait}", style="cyan")
         return text
 
-    def _loop(self, row: Row) -> Text:
+    def _loop(self, row: BoardRow) -> Text:
         text = Text(f"{row.iterated:>{len(str(row.total))}}/{row.total}  ")
         if row.active:
             full = round(_BAR * row.iterated / row.total)
@@ -198,7 +199,7 @@ class LiveTree:
         return text
 
 
-def _over(row: Row) -> Text:
+def _over(row: BoardRow) -> Text:
     if row.withdrawn and not row.done and not row.failed:
         return Text("withdrawn", style="dim")
     text = Text(f"{duration(row.took):>6}", style="dim")
@@ -215,7 +216,7 @@ def command_of(execution: str, person: Person) -> str:
     )
 
 
-def _mark(row: Row, *, waits: bool) -> tuple[str, str]:
+def _mark(row: BoardRow, *, waits: bool) -> tuple[str, str]:
     if waits:
         return "☺", "cyan"
     if row.incident:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from datetime import UTC, datetime
 from pathlib import Path
 
 import click
 
 from petra.cli.executions import execution_argument
 from petra.cli.home import full_id, look
+from petra.cli.moments import Days, clock
 from petra.cli.output import Quoted, as_json, print_text, tell
 from petra.cli.place import home_option
 from petra.cli.show import coloured, place_of
@@ -32,11 +32,11 @@ def command(execution: str, step: str | None, *, follow: bool, home: Path, outpu
     async def reading(store: Store, _cache: Cache) -> None:
         chosen = await full_id(store, execution)
         tail = tail_of(home, chosen)
-        over, quoted = not follow, Quoted()
+        over, quoted, days = not follow, Quoted(), Days()
         while True:
             for raw, line in await tail.news():
                 if step is None or line.step == step:
-                    _print(raw, line, output, quoted)
+                    _print(raw, line, output, quoted, days)
             if over:
                 return
             stored = await store.execution(chosen)
@@ -46,13 +46,14 @@ def command(execution: str, step: str | None, *, follow: bool, home: Path, outpu
     look(home, reading)
 
 
-def _print(raw: bytes, line: LogLine, output: str, quoted: Quoted) -> None:
+def _print(raw: bytes, line: LogLine, output: str, quoted: Quoted, days: Days) -> None:
     if output == "json":
         print_text(raw.decode())
     elif line.stream == "dropped" and not line.step:
         tell(click.style(f"… {line.text}", fg="yellow"))
     else:
-        at = datetime.fromtimestamp(line.at, UTC).strftime("%H:%M:%S.%f")[:-3]
-        shown = quoted.line(f"{at}  {place_of(line)}/{line.task}  ", coloured(line))
+        if day := days.heading(line.at):
+            tell(day)
+        shown = quoted.line(f"{clock(line.at)}  {place_of(line)}/{line.task}  ", coloured(line))
         if shown is not None:
             tell(shown)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from pathlib import Path
+from typing import NoReturn
 
 import click
 
@@ -11,6 +13,7 @@ from petra.cli.files import load
 from petra.cli.output import as_json, count, print_json, print_problem, print_text, tell
 from petra.folder_files import FolderFiles
 from petra.playbook.migrate import Migration, migrate
+from petra.playbook.problems import Problem, problem_data
 
 
 @click.command("migrate")
@@ -29,10 +32,7 @@ def command(file: Path, *, write: bool, output: str) -> None:
         else Migration("", (), reading.problems)
     )
     if migration.problems:
-        for problem in migration.problems:
-            print_problem(problem, reading.lines, str(file))
-        tell("\nnothing was changed: mend these first, then migrate", err=True)
-        sys.exit(1)
+        _refuse(file, migration.problems, reading.lines, output)
     if write and migration.changed:
         file.write_text(migration.text, encoding="utf-8")
     if output == "json":
@@ -59,3 +59,15 @@ def command(file: Path, *, write: bool, output: str) -> None:
         else "nothing to change"
     )
     tell(f"{file}: {words}", err=True)
+
+
+def _refuse(file: Path, problems: Sequence[Problem], lines: Sequence[str], output: str) -> NoReturn:
+    """Say what keeps a playbook from being rewritten, and leave."""
+    if output == "json":
+        told = [problem_data(problem) for problem in problems]
+        print_json({"file": str(file), "problems": told})
+    else:
+        for problem in problems:
+            print_problem(problem, lines, str(file))
+        tell("\nnothing was changed: mend these first, then migrate", err=True)
+    sys.exit(1)

@@ -56,8 +56,8 @@ def list_(
             )
             return {"items": [notification_data(row) for row in page.rows]}
 
-    given = {key: one for key, one in {**about, "status": status}.items() if one}
-    asked = urlencode({**given, "limit": limit})
+    wanted = {key: one for key, one in {**about, "status": status}.items() if one}
+    asked = urlencode({**wanted, "limit": limit})
     far = there(home, server, "GET", f"/notifications?{asked}", None) if server else here()
     items = asyncio.run(far)["items"]
     if output == "json":

@@ -68,6 +68,13 @@ def count(number: int, word: str) -> str:
     return f"{number} {word}" + ("" if number == 1 else "s")
 
 
+def aligned(rows: Sequence[Sequence[str]]) -> list[str]:
+    """Return rows as lines whose columns stand below each other."""
+    wide = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    padded = ([f"{cell:<{room}}" for cell, room in zip(row, wide, strict=True)] for row in rows)
+    return ["  ".join(row).rstrip() for row in padded]
+
+
 _WIDTH_MAX = 120
 _PIPE_WIDTH = 100
 
@@ -102,7 +109,7 @@ _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 def printable(text: str) -> str:
     """Return what a program printed without what would steer the terminal of whoever reads it."""
     text = _COLOURING.sub("", text)
-    return _CONTROL.sub(lambda found: f"\\x{ord(found[0]):02x}", text)
+    return _CONTROL.sub(lambda control: f"\\x{ord(control[0]):02x}", text)
 
 
 def folded(text: str, hang: str | None = None, *, err: bool = False) -> str:
@@ -115,7 +122,9 @@ def folded(text: str, hang: str | None = None, *, err: bool = False) -> str:
 # A line that somebody is to type; what stands before it says when.
 _COMMAND = re.compile(r"(?: |\x1b\[[0-9;]*m)*(?:[a-z ]+: )?petra ")
 _QUOTED = re.compile(r"(?:'[^']*'|\"[^\"]*\"|[^\s'\"])+|\s+")
-_WORD = re.compile(r"\S+|\s+")
+# What is said of a command stays together, so that it can be copied: 'petra watch ID'.
+_BARE = re.compile(r"\S+|\s+")
+_WORD = re.compile(r"[^\s']*'petra [^'\n]{1,60}'\S*|\S+|\s+")
 
 
 def fold(text: str, columns: int, hang: str | None = None) -> str:
@@ -129,7 +138,11 @@ def _fold(line: str, columns: int, hang: str | None) -> str:
     indent = " " * (len(line) - len(line.lstrip(" ")))
     hang = indent + ("  " if indent else "    ") if hang is None else hang
     command = _COMMAND.match(line) is not None
-    pieces = (_QUOTED if command else _WORD).findall(line[len(indent) :])
+    pieces = (
+        _QUOTED.findall(line[len(indent) :])
+        if command
+        else _words(line, indent, columns - len(hang))
+    )
     lines, space = [indent], ""
     for piece in pieces:
         if piece.isspace():
@@ -142,6 +155,13 @@ def _fold(line: str, columns: int, hang: str | None) -> str:
         lines[-1] += space + piece
         space = ""
     return (" \\\n" if command else "\n").join(lines)
+
+
+def _words(line: str, indent: str, room: int) -> list[str]:
+    """Return the words of a line; a command that is quoted is one, where there is room for it."""
+    found = _WORD.findall(line[len(indent) :])
+    parts = ([piece] if _long(piece) <= room else _BARE.findall(piece) for piece in found)
+    return [part for several in parts for part in several]
 
 
 def _long(text: str) -> int:

@@ -19,6 +19,7 @@ from petra.namespaces import DEFAULT, namespace_name
 from petra.private import refuse_foreign
 from petra.store.address import BUCKET, DATABASE, STORE, open_store
 from petra.store.base import Store
+from petra.store.named import Wanted, looked_for
 
 if TYPE_CHECKING:
     from petra.cli.remote import Remote
@@ -103,6 +104,11 @@ async def store_of(home: Path) -> AsyncIterator[Store]:
         yield store
     finally:
         await store.close()
+
+
+async def looked_for_in(home: Path, store: Store, wanted: Wanted) -> Wanted:
+    """Return a filter whose playbook may be a path as rows can answer it; a server finds that out by itself."""
+    return wanted if remote(home) is not None else await looked_for(store, wanted)
 
 
 def remote(home: Path) -> Remote | None:

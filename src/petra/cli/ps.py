@@ -6,7 +6,6 @@ It is asked often and by scripts, so it imports the store and nothing of the eng
 from __future__ import annotations
 
 import asyncio
-from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +14,9 @@ import msgspec
 
 from petra.cli.labels import which_options
 from petra.cli.marks import status_text
+from petra.cli.moments import local
 from petra.cli.output import as_json, print_json, tell, width
-from petra.cli.place import home_option, store_of
+from petra.cli.place import home_option, looked_for_in, store_of
 from petra.own_labels import scheduled_by
 from petra.store.rows import ExecutionFilter
 
@@ -44,7 +44,7 @@ def command(
     """List executions, latest first."""
     wanted = ExecutionFilter(statuses=status, playbook=playbook, labels=tuple(labels.items()))
 
-    rows, now = asyncio.run(_found(home, wanted, limit))
+    rows, more, now = asyncio.run(_found(home, wanted, limit))
     if output == "json":
         print_json(
             [{**msgspec.to_builtins(row), "schedule": scheduled_by(row.labels)} for row in rows]
@@ -52,6 +52,8 @@ def command(
         return
     for row in rows:
         tell(_listed(row, now))
+    if more:
+        tell(f"these are the latest {limit}; --limit shows more", err=True)
     if not rows and wanted != ExecutionFilter():
         tell("no execution is like that; 'petra ps' lists all")
     elif not rows:
@@ -63,10 +65,12 @@ def command(
             tell(trouble, err=True)
 
 
-async def _found(home: Path, wanted: ExecutionFilter, limit: int) -> tuple[list[Any], float]:
+async def _found(home: Path, wanted: ExecutionFilter, limit: int) -> tuple[list[Any], bool, float]:
+    """Return the latest, whether there are more of them, and the store's time."""
     async with store_of(home) as store:
+        wanted = await looked_for_in(home, store, wanted)
         page = await store.executions(wanted, limit=limit)
-        return [stored.row for stored in page.rows], await store.now()
+        return [stored.row for stored in page.rows], page.cursor is not None, await store.now()
 
 
 def _listed(row: Any, now: float) -> str:
@@ -81,7 +85,7 @@ def _listed(row: Any, now: float) -> str:
 
 def _when(at: float, now: float) -> str:
     """Say a moment in eleven characters, local time: the day only when it is another one."""
-    moment, today = datetime.fromtimestamp(at), datetime.fromtimestamp(now)  # noqa: DTZ006 - the reader's own time
+    moment, today = local(at), local(now)
     if moment.date() == today.date():
         return f"{moment:%H:%M:%S}   "
     return f"{moment:%m-%d %H:%M}" if moment.year == today.year else f"{moment:%Y-%m-%d} "

@@ -33,12 +33,12 @@ def ready(
     library: Sequence[Path] = (),
 ) -> tuple[Playbook, Proof, Gathered]:
     """Read a playbook that may be started, with its proof and what it may call; otherwise say why not and leave."""
-    found = checked(file, output, home=home, allow_unsound=allow_unsound, library=library)
+    checked_file = checked(file, output, home=home, allow_unsound=allow_unsound, library=library)
     once = cache(load)
-    for one in broken_callees([found], library, read=once):
+    for one in broken_callees([checked_file], library, read=once):
         if one.proof is None or not allow_unsound:
             _refuse(one.reading, one.problems, output, of_net=one.proof is not None)
-    playbook, proof = found.reading.checked(), found.proof
+    playbook, proof = checked_file.reading.checked(), checked_file.proof
     assert proof is not None  # it may be started
     return playbook, proof, gather(file, playbook, library, read=once)
 
@@ -55,17 +55,21 @@ def checked(
 
     The engine asks for a proof too: here it speaks of the lines that the author wrote, and there it holds.
     """
-    found = check_file(file, home=home, library=beside(file, library))
-    ignored = found.proof.problems if found.proof is not None and allow_unsound else ()
-    errors = [one for one in found.problems if one.severity == "error" and one not in ignored]
-    playbook = found.reading.playbook
-    if playbook is None or found.proof is None or errors:
-        of_net = found.proof is not None and set(errors) <= set(found.proof.problems)
-        _refuse(found.reading, errors, output, of_net=of_net)
-    _warn([one for one in found.problems if one not in errors], found.reading)
-    if found.proof.note:
-        tell(f"{found.reading.name}: {found.proof.note}", err=True)
-    return found
+    checked_file = check_file(file, home=home, library=beside(file, library))
+    ignored = (
+        checked_file.proof.problems if checked_file.proof is not None and allow_unsound else ()
+    )
+    errors = [
+        one for one in checked_file.problems if one.severity == "error" and one not in ignored
+    ]
+    playbook = checked_file.reading.playbook
+    if playbook is None or checked_file.proof is None or errors:
+        of_net = checked_file.proof is not None and set(errors) <= set(checked_file.proof.problems)
+        _refuse(checked_file.reading, errors, output, of_net=of_net)
+    _warn([one for one in checked_file.problems if one not in errors], checked_file.reading)
+    if checked_file.proof.note:
+        tell(f"{checked_file.reading.name}: {checked_file.proof.note}", err=True)
+    return checked_file
 
 
 def _refuse(reading: Reading, errors: list[Problem], output: str, *, of_net: bool) -> NoReturn:

@@ -11,16 +11,16 @@ from contextlib import asynccontextmanager
 from typing import Any, Final, NamedTuple
 from urllib.parse import quote
 
-import httpx2
 import msgspec
 
-from petra.cli.calling import TIMEOUT_S, read
+from petra.cli.calling import TIMEOUT_S
 from petra.cli.remote_store import RemoteStore
-from petra.client import ServerError
+from petra.client import Client, ServerError, connect
+from petra.client.problems import STRANGE, UNREACHABLE
 from petra.desk import AnyRequest, Reply
 from petra.errors import ObjectError, UsageError
 from petra.namespaces import DEFAULT
-from petra.objects.base import decode
+from petra.objects.base import decode, verified
 from petra.references import Reference
 
 _GOING: Final = frozenset({"running", "compensating"})
@@ -36,44 +36,38 @@ class Remote(NamedTuple):
     namespace: str = DEFAULT
 
     @asynccontextmanager
-    async def connected(self) -> AsyncIterator[httpx2.AsyncClient]:
+    async def connected(self, timeout_s: float = TIMEOUT_S) -> AsyncIterator[Client]:
         """Give what speaks to it.
 
         Raises:
             UsageError: it does not answer.
         """
-        headers = {"Authorization": f"Bearer {self.token}"}
-        base = f"{self.url}/api/v1"
         try:
-            async with httpx2.AsyncClient(
-                base_url=base, headers=headers, timeout=TIMEOUT_S
-            ) as http:
-                yield http
-        except (httpx2.TransportError, httpx2.InvalidURL) as error:
-            raise UsageError(
-                f"{self.url} does not answer: {error or type(error).__name__}"
-            ) from None
+            async with connect(self.url, self.token, patience_s=0, timeout_s=timeout_s) as client:
+                yield client
+        except ServerError as error:
+            if error.code != UNREACHABLE:
+                raise
+            raise UsageError(str(error)) from None
 
     @asynccontextmanager
     async def store(self) -> AsyncIterator[RemoteStore]:
         """Give its store."""
-        async with self.connected() as http:
-            yield RemoteStore(http, self.namespace)
+        async with self.connected() as client:
+            yield RemoteStore(client, self.namespace)
 
     async def request(self, given: AnyRequest) -> Reply:
         """Have a request carried out; while the execution goes on, what it comes to is waited for."""
-        params = {"namespace": self.namespace}
-        body = msgspec.json.encode(given)
-        headers = {"Content-Type": "application/json"}
-        async with self.connected() as http:
+        params, body = {"namespace": self.namespace}, msgspec.to_builtins(given)
+        async with self.connected(_WAIT_S) as client:
             while True:
-                answer = await http.post(
-                    "/requests", content=body, params=params, headers=headers, timeout=_WAIT_S
-                )
                 try:
-                    reply = msgspec.convert(read(answer), Reply)
+                    said = await client.call("POST", "/requests", body, params=params)
                 except ServerError as error:
+                    if error.code in (UNREACHABLE, STRANGE):
+                        raise
                     return Reply(error=error.detail)
+                reply = msgspec.convert(said, Reply)
                 if not given.rest or (reply.result or {}).get("status") not in _GOING:
                     return reply
 
@@ -87,21 +81,21 @@ class Remote(NamedTuple):
 
     async def me(self) -> tuple[str, list[str]]:
         """Return who we are there, and our roles."""
-        async with self.connected() as http:
-            said = read(await http.get("/me", params={"namespace": self.namespace}))
+        async with self.connected() as client:
+            said = await client.call("GET", "/me", params={"namespace": self.namespace})
             return said["name"], said["roles"]
 
     async def log(self, execution: str) -> bytes:
         """Return what the tasks of an execution printed, as it is written down."""
-        async with self.connected() as http:
-            answer = await http.get(f"/executions/{quote(execution, safe='')}/logs")
-            if answer.status_code >= 400:
-                read(answer)
-            return answer.content
+        async with self.connected() as client:
+            return await client.content(f"/executions/{quote(execution, safe='')}/logs")
 
 
 class RemoteObjects:
     """The large values of an execution of a server."""
+
+    name = "local"
+    """How references call the store that they are in; who has one of them knows better."""
 
     def __init__(self, where: Remote, execution: str) -> None:
         self._where = where
@@ -113,15 +107,31 @@ class RemoteObjects:
         Raises:
             ObjectError: it cannot be had.
         """
+        return decode(reference, await self._content(reference))
+
+    async def check(self, reference: Reference) -> None:
+        """Read what a reference leads to, and compare.
+
+        Raises:
+            ObjectError: it cannot be had, or is not what was stored.
+        """
+        verified(reference, await self._content(reference))
+
+    async def blocks(self, reference: Reference) -> AsyncIterator[bytes]:
+        """Read the content that a reference leads to, as one block.
+
+        Raises:
+            ObjectError: it cannot be had.
+        """
+        yield await self._content(reference)
+
+    async def _content(self, reference: Reference) -> bytes:
         path = f"/executions/{self._execution}/objects/{quote(reference.key)}"
-        async with self._where.connected() as http:
-            answer = await http.get(path)
         try:
-            if answer.status_code >= 400:
-                read(answer)
+            async with self._where.connected() as client:
+                return await client.content(path)
         except ServerError as error:
             raise ObjectError("not_found", error.detail) from None
-        return decode(reference, answer.content)
 
 
 class RemoteTail:

@@ -7,11 +7,9 @@ from datetime import UTC, datetime
 from typing import Any, Final
 from urllib.parse import quote
 
-import httpx2
 import msgspec
 
-from petra.cli.calling import read
-from petra.client import ServerError
+from petra.client import Client, ServerError
 from petra.clock import SystemClock
 from petra.engine.codec import to_row
 from petra.kernel import Record
@@ -35,14 +33,14 @@ _PAGE: Final = 500
 class RemoteStore:
     """The store of a server, as far as verbs read it."""
 
-    def __init__(self, http: httpx2.AsyncClient, namespace: str) -> None:
-        self._http = http
+    def __init__(self, client: Client, namespace: str) -> None:
+        self._client = client
         self._namespace = namespace
         self._spaces: dict[str, str] = {}
         """By digest: the namespace of an execution that has it."""
 
     async def _get(self, path: str, params: Mapping[str, Any] | None = None) -> Any:
-        return read(await self._http.get(path, params=params))
+        return await self._client.call("GET", path, params=params)
 
     async def _found(self, path: str, params: Mapping[str, Any] | None = None) -> Any:
         """Return what is there, or None."""
@@ -70,8 +68,8 @@ class RemoteStore:
 
     async def execution(self, execution: str) -> StoredExecution | None:
         """Return an execution, or None."""
-        found = await self._found(f"/executions/{quote(execution, safe='')}")
-        return self._execution(found) if found is not None else None
+        told = await self._found(f"/executions/{quote(execution, safe='')}")
+        return self._execution(told) if told is not None else None
 
     def _execution(self, item: dict[str, Any]) -> StoredExecution:
         row = ExecutionRow(
@@ -86,16 +84,15 @@ class RemoteStore:
         self, wanted: ExecutionFilter, *, cursor: str | None = None, limit: int = PAGE
     ) -> Page[StoredExecution]:
         """List executions, latest start first."""
-        ended = (
-            None if wanted.ended_until is None else datetime.fromtimestamp(wanted.ended_until, UTC)
-        )
+        assert not wanted.digests, "a server finds out which versions a path has"
+        ended = None if wanted.ended_until is None else _moment(wanted.ended_until)
         asked = {
             "status": list(wanted.statuses), "playbook": wanted.playbook, "parent": wanted.parent,
             "text": wanted.text or None, "label": [f"{key}:{value}" for key, value in wanted.labels],
-            "ended_before": ended.isoformat() if ended is not None else None,
+            "ended_before": ended,
         }  # fmt: skip
-        given = {name: value for name, value in asked.items() if value not in (None, [])}
-        items, more = await self._pages("/executions", given, cursor, limit)
+        params = {name: value for name, value in asked.items() if value not in (None, [])}
+        items, more = await self._pages("/executions", params, cursor, limit)
         return Page(rows=tuple(map(self._execution, items)), cursor=more)
 
     async def read(
@@ -126,8 +123,9 @@ class RemoteStore:
     async def work_items(
         self, wanted: WorkItemFilter, *, cursor: str | None = None, limit: int = PAGE
     ) -> Page[WorkItemRow]:
-        """List work items by priority, then age: those that are open, or those for us."""
-        params = {"box": "open", **_people(wanted)}
+        """List work items in the order that is wanted: those that are open, or those for us."""
+        assert not wanted.digests, "as above"
+        params = {"box": "open", "sort": wanted.sort, **_people(wanted), **_which(wanted)}
         if wanted.execution is not None:
             params["execution"] = wanted.execution
         items, more = await self._pages("/work-items", params, cursor, limit)
@@ -135,17 +133,17 @@ class RemoteStore:
 
     async def count_work_items(self, wanted: WorkItemFilter) -> dict[str, int]:
         """Count work items by state."""
-        asked = {"namespace": self._namespace, **_people(wanted)}
-        found = await self._get("/work-items/counts", asked)
-        return {key: n for key, n in found.items() if not wanted.states or key in wanted.states}
+        asked = {"namespace": self._namespace, **_people(wanted), **_which(wanted)}
+        counts = await self._get("/work-items/counts", asked)
+        return {key: n for key, n in counts.items() if not wanted.states or key in wanted.states}
 
     # Playbooks
 
     async def playbook(self, digest: str, namespace: str | None = None) -> PlaybookRow | None:
         """Return a playbook by its digest, or None."""
         space = namespace or self._spaces.get(digest, self._namespace)
-        found = await self._found(f"/definitions/{quote(digest, safe='')}", {"namespace": space})
-        return _playbook(found) if found is not None else None
+        told = await self._found(f"/definitions/{quote(digest, safe='')}", {"namespace": space})
+        return _playbook(told) if told is not None else None
 
     async def find_playbook(
         self, path: str, version: str | None = None, namespace: str = ""
@@ -154,13 +152,11 @@ class RemoteStore:
         params = {"namespace": namespace or self._namespace}
         if version is not None:
             params["version"] = version
-        found = await self._found(f"/playbooks/{quote(path)}", params) if path else None
-        row = (
-            await self.playbook(found["digest"], params["namespace"]) if found is not None else None
-        )
-        if found is None or row is None:
+        told = await self._found(f"/playbooks/{quote(path)}", params) if path else None
+        row = await self.playbook(told["digest"], params["namespace"]) if told is not None else None
+        if told is None or row is None:
             return None
-        return msgspec.structs.replace(row, text=found["text"].encode())
+        return msgspec.structs.replace(row, text=told["text"].encode())
 
     async def playbooks(
         self, *, after: str = "", limit: int = PAGE, namespace: str = ""
@@ -175,8 +171,8 @@ class RemoteStore:
     ) -> list[PlaybookRow]:
         """List the playbooks that were applied under a path, the current one first."""
         params = {"namespace": namespace or self._namespace}
-        found = await self._found(f"/playbooks/{quote(path)}/versions", params)
-        items = found["items"][:limit] if found is not None else []
+        told = await self._found(f"/playbooks/{quote(path)}/versions", params)
+        items = told["items"][:limit] if told is not None else []
         rows = [await self.playbook(item["digest"], params["namespace"]) for item in items]
         return [row for row in rows if row is not None]
 
@@ -190,13 +186,28 @@ def _people(wanted: WorkItemFilter) -> dict[str, Any]:
     )
 
 
+def _which(wanted: WorkItemFilter) -> dict[str, Any]:
+    """Return which work items are looked for, whoever they are for."""
+    until = None if wanted.due_until is None else _moment(wanted.due_until)
+    asked = {
+        "playbook": wanted.playbook,
+        "due": "none" if wanted.no_due else until,
+        "q": wanted.text,
+    }
+    return {name: value for name, value in asked.items() if value}
+
+
+def _moment(at: float) -> str:
+    return datetime.fromtimestamp(at, UTC).isoformat()
+
+
 def _at(moment: str | None) -> float | None:
     return datetime.fromisoformat(moment).timestamp() if moment is not None else None
 
 
 def _record(item: dict[str, Any]) -> RecordRow:
-    made = msgspec.convert(item, Record)
-    return to_row(made, encode_body(made.event, made.receipt))
+    record = msgspec.convert(item, Record)
+    return to_row(record, encode_body(record.event, record.receipt))
 
 
 def _work_item(item: dict[str, Any]) -> WorkItemRow:

@@ -15,7 +15,7 @@ from petra.cli.home import act, called, either, full_id, look, request_id, writi
 from petra.cli.labels import which_options
 from petra.cli.marks import status_text
 from petra.cli.output import as_json, count, print_json, tell
-from petra.cli.place import home_option
+from petra.cli.place import home_option, looked_for_in
 from petra.clock import SystemClock
 from petra.desk import Remove, Reply
 from petra.desk.removing import refuse_live
@@ -94,7 +94,7 @@ def prune(
             statuses=status or _ENDED, playbook=playbook, labels=tuple(labels.items()),
             ended_until=await store.now() - age_s,
         )  # fmt: skip
-        return await _old(store, wanted)
+        return await _old(store, await looked_for_in(home, store, wanted))
 
     rows, kept = look(home, asking)
     gone = [row.id for row in rows]
@@ -125,7 +125,7 @@ def _sum(rows: list[ExecutionRow], gone: int, words: str) -> str:
 
 async def _old(store: Store, wanted: ExecutionFilter) -> tuple[list[ExecutionRow], int]:
     """Return what may be removed, from the top of each family, and how many stay since something below still runs."""
-    found: list[ExecutionRow] = []
+    rows: list[ExecutionRow] = []
     kept = 0
     cursor: str | None = None
     while True:
@@ -136,10 +136,10 @@ async def _old(store: Store, wanted: ExecutionFilter) -> tuple[list[ExecutionRow
             if (await family_of(store, row.id)).live:
                 kept += 1
             else:
-                found.append(row)
+                rows.append(row)
         cursor = page.cursor
         if cursor is None:
-            return found, kept
+            return rows, kept
 
 
 def _removed(home: Path, executions: Sequence[str], *, force: bool) -> list[str]:
@@ -147,7 +147,7 @@ def _removed(home: Path, executions: Sequence[str], *, force: bool) -> list[str]
 
     Somebody who had it open may have removed them, and left before saying so: what is gone already is gone.
     """
-    given = Remove(id=request_id(), execution="", executions=list(executions), force=force)
+    request = Remove(id=request_id(), execution="", executions=list(executions), force=force)
 
     async def left(store: Store) -> list[str]:
         return [one for one in executions if await store.execution(one) is not None]
@@ -165,12 +165,12 @@ def _removed(home: Path, executions: Sequence[str], *, force: bool) -> list[str]
     async def cancelled(local: Home) -> Reply:
         try:
             known = await left(local.engine.store)
-            return await local.carry_out(msgspec.structs.replace(given, executions=known))
+            return await local.carry_out(msgspec.structs.replace(request, executions=known))
         except PetraError as error:
             return Reply(error=str(error))
 
     async def there() -> Reply:
-        return await called(home, given)
+        return await called(home, request)
 
     if force:
         reply = act(home, lambda: either(home, cancelled, there, only=executions))

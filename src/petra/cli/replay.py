@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +11,7 @@ import msgspec
 
 from petra.cli.home import find, look
 from petra.cli.marks import status_text
+from petra.cli.moments import clock, local
 from petra.cli.output import as_json, cut, print_json, tell
 from petra.cli.place import home_option
 from petra.cli.show import short
@@ -93,7 +93,7 @@ def _stack(stack: tuple[Any, ...]) -> list[list[Any]]:
 def _print(program: Program, state: State, records: Sequence[Record]) -> None:
     status, reason = status_then(program, state, records)
     record, total = records[state.seq - 1], len(records)
-    at = datetime.fromtimestamp(record.at, UTC).strftime("%Y-%m-%d %H:%M:%S.%f")[:-3]
+    at = f"{local(record.at):%Y-%m-%d} {clock(record.at)}"
     tell(f"{state.playbook}  {state.id}  {status_text(status, reason)}")
     tell(cut(f"record {record.seq} of {total}  {at}  {told(record.event, ctx=False)}"))
     places = ", ".join(f"{place} ×{n}" if n > 1 else place for place, n in marking(state).items())
@@ -108,7 +108,7 @@ def _print(program: Program, state: State, records: Sequence[Record]) -> None:
             tell(cut(f"  {waiting.sentence}"))
     receipt = record.receipt
     if receipt.transition:
-        taken, made = len(receipt.consumed), len(receipt.produced)
-        tell(f"  receipt: {receipt.transition} took {taken}, made {made}; {record.hash[:16]}")
+        taken, produced = len(receipt.consumed), len(receipt.produced)
+        tell(f"  receipt: {receipt.transition} took {taken}, made {produced}; {record.hash[:16]}")
     else:
         tell(f"  receipt: no firing; {record.hash[:16]}")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +9,7 @@ import click
 
 from petra.cli.document_verbs import DocumentVerbs, apply_documents, name_argument, show
 from petra.cli.marks import applied_mark
+from petra.cli.moments import local
 from petra.cli.output import tell
 from petra.cli.verbs import Verbs
 from petra.desk.resources import Lines
@@ -71,7 +71,7 @@ def _say_resource(resource: dict[str, Any]) -> None:
         tell(f"  {_line(line)}")
         for mark, part in (("●", "holders"), ("·", "queue")):
             for permit in line[part]:
-                since = datetime.fromtimestamp(permit["asked"])  # noqa: DTZ006 - the reader's own time
+                since = local(permit["asked"])
                 step = f"  step {permit['step']}" if permit["step"] else ""
                 tell(f"    {mark} {permit['execution']}{step}  since {since:%Y-%m-%d %H:%M:%S}")
 

@@ -39,6 +39,7 @@ from petra.clock import SystemClock
 from petra.desk import Begin
 from petra.desk.starting import beside
 from petra.embedded import STORE, Home, Result, new_id
+from petra.engine.feed import Subscription
 from petra.errors import UsageError
 from petra.net.proof import Proof
 from petra.playbook import Playbook, to_yaml
@@ -175,13 +176,21 @@ class Starting(Struct):
         begin = self._begun(local.new_id())
         execution = begin.execution
         fresh = await local.engine.store.execution(execution) is None
-        reply = await local.carry_out(begin)
-        if reply.refused or self.detach:
-            self.here = not os.environ.get(STORE)
-            return result_from(reply)
+        with local.engine.feed.subscribe(
+            execution
+        ) as heard:  # its first step may be over before we look
+            reply = await local.carry_out(begin)
+            if reply.refused or self.detach:
+                self.here = not os.environ.get(STORE)
+                return result_from(reply)
+            return await self._shown(local, execution, heard, fresh=fresh)
+
+    async def _shown(
+        self, local: Home, execution: str, heard: Subscription, *, fresh: bool
+    ) -> Result:
         with telling(execution, self.output, self.playbook.metadata.name) as view:
             showing = Showing(execution, view, fresh=fresh)
-            async with showing.of(local.engine.feed, local.engine.store):
+            async with showing.of(local.engine.feed, local.engine.store, heard):
                 result = await local.desk.rest_for_long(local.who, execution, over=self.waits)
                 await showing.reached(result.version)
             view.finish(result.status)

@@ -92,10 +92,14 @@ def get(name: str, home: Path, output: str) -> None:
 def _say_schedule(schedule: dict[str, Any]) -> None:
     _say_row(schedule)
     for last in schedule["last"]:
-        began = datetime.fromisoformat(last["started"]).astimezone()  # the reader's own time
-        tell(
-            f"  {last['nominal']}  {last['status']}  {last['execution']}  {began:%Y-%m-%d %H:%M:%S}"
-        )
+        tell(f"  {last['nominal']}  {last['status']}  {last['execution']}  {_began(last)}")
+
+
+def _began(last: dict[str, Any]) -> str:
+    """Say when one began, by the reader's own clocks; its day only where it is another one."""
+    began = datetime.fromisoformat(last["started"]).astimezone()
+    due = datetime.fromisoformat(last["nominal"]).astimezone()
+    return f"{began:%H:%M:%S}" if began.date() == due.date() else f"{began:%Y-%m-%d %H:%M:%S}"
 
 
 @schedules.verb(

@@ -1,4 +1,4 @@
-"""``petra schema``: the JSON Schema of playbooks, of test files, of schedules, of triggers and of notify.yaml."""
+"""``petra schema``: the JSON Schema of each kind of document, and of notify.yaml."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from petra.cli.output import print_json
 @click.command("schema")
 @click.argument(
     "what",
-    type=click.Choice(["playbook", "test", "schedule", "trigger", "notify"]),
+    type=click.Choice(["playbook", "test", "schedule", "trigger", "resource", "notify"]),
     default="playbook",
 )
 def command(what: str) -> None:
-    """Print the JSON Schema of playbooks, of test files, of schedules, of triggers, or of notify.yaml, for editors.
+    """Print the JSON Schema of playbooks, test files, schedules, triggers, resources, or of notify.yaml, for editors.
 
     Write it to a file and put '# yaml-language-server: $schema=FILE' at the head of a playbook.
     """
@@ -22,6 +22,8 @@ def command(what: str) -> None:
         from petra.playbook.schedule import schedule_schema as json_schema  # noqa: PLC0415 - see below
     elif what == "trigger":
         from petra.playbook.trigger import trigger_schema as json_schema  # noqa: PLC0415 - see below
+    elif what == "resource":
+        from petra.playbook.shared import resource_schema as json_schema  # noqa: PLC0415 - see below
     elif what == "notify":
         from petra.notify.channels import notify_schema as json_schema  # noqa: PLC0415 - see below
     elif what == "test":

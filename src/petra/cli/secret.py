@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import sys
 from collections.abc import Awaitable, Callable
 from pathlib import Path
@@ -19,6 +18,7 @@ from petra.cli.home import writing
 from petra.cli.output import as_json, print_json, print_text, tell
 from petra.cli.place import folder_option
 from petra.cli.verbs import Verbs
+from petra.cli.workload import parsed
 from petra.clock import SystemClock
 from petra.embedded.folder import CREDENTIALS, Folder
 from petra.namespaces import DEFAULT, namespace_name
@@ -77,7 +77,7 @@ def set_(
     value: Any = _typed(name)
     if is_json:
         try:
-            value = json.loads(value)
+            value = parsed(value)
         except ValueError as error:
             raise click.UsageError(f"the value is not JSON: {error}") from None
     if not server:
@@ -87,8 +87,8 @@ def set_(
         return dict(msgspec.to_builtins(await safe.set(namespace, name, value, pools)))
 
     call = ("PUT", _path(name, namespace), {"value": value, "pools": list(pools)})
-    made = _done(home, server, here, call)
-    tell(f"stored '{name}', version {made['version']}")
+    answer = _done(home, server, here, call)
+    tell(f"stored '{name}', version {answer['version']}")
 
 
 def _path(name: str, namespace: str) -> str:
@@ -122,6 +122,8 @@ def list_(home: Path, output: str, *, namespace: str, server: str | None) -> Non
     if output == "json":
         print_json([one["name"] for one in items])
         return
+    if not items:
+        tell("no credential is stored; 'petra secret set NAME' stores one", err=True)
     for one in items:
         pools = f"  for {', '.join(one['pools'])}" if one["pools"] else ""
         print_text(f"{one['name']}{pools}")
@@ -160,4 +162,5 @@ def rotate(home: Path, *, server: str | None) -> None:
         return {"key": key, "versions": count}
 
     done = _done(home, server, here, ("POST", "/secrets/rotate", {}))
-    tell(f"{done['versions']} versions are sealed with key {done['key']}")
+    are = "version is" if done["versions"] == 1 else "versions are"
+    tell(f"{done['versions']} {are} sealed with key {done['key']}")

@@ -5,26 +5,39 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-import signal
 from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from petra import __version__, event_loop
 from petra.accounts.oidc_settings import OidcSettings, read_roles, settled
+from petra.cli import settings
+from petra.cli.ending import heed_signals, until_ended
+from petra.cli.further_engines import further_engines
 from petra.cli.output import as_json, print_text, tell
 from petra.cli.place import folder_option
 from petra.embedded import Home
 from petra.embedded.folder import Folder
-from petra.engine import Engine
-from petra.engine.news import Ended, Topic
 from petra.errors import UsageError
 from petra.private import ADDRESS
 from petra.store.errors import HeldError
+
+if TYPE_CHECKING:
+    from petra.server import Identity, Service
+    from petra.telemetry.requests import RequestSpans
+
+
+def _heeded(context: click.Context, _option: click.Parameter, path: Path | None) -> Path | None:
+    """Let a file of settings hold before the other options are read."""
+    if path is not None and context.parent is not None:
+        said = settings.take_up(path)
+        assert said is not None, "it was named"
+        context.default_map = settings.options_of(said, context.parent, "serve")
+    return path
 
 
 @click.command("serve")
@@ -49,6 +62,9 @@ from petra.store.errors import HeldError
     "--workers", type=click.IntRange(0, 1), default=1, show_default=True, help="Worker processes here; 0 leaves all runs to workers elsewhere."
 )  # fmt: skip
 @click.option(
+    "--engines", type=click.IntRange(1, 64), default=1, show_default=True, help="Processes that share the work, on a PostgreSQL database; each has a worker of its own."
+)  # fmt: skip
+@click.option(
     "--lease", type=click.FloatRange(0.3), default=30.0, show_default=True, help="Seconds of silence after which the runs of a worker go to another."
 )  # fmt: skip
 @click.option(
@@ -57,7 +73,9 @@ from petra.store.errors import HeldError
 @click.option(
     "--config",
     type=click.Path(path_type=Path),
-    help="A file of settings (TOML), with the table [oidc].",
+    is_eager=True,
+    callback=_heeded,
+    help="A file of settings instead of petra.toml.",
 )
 @click.option(
     "--oidc-issuer",
@@ -92,6 +110,7 @@ def command(
     behind_proxy: tuple[str, ...],
     slots: int,
     workers: int,
+    engines: int,
     lease: float,
     grace: float,
     config: Path | None,
@@ -113,11 +132,12 @@ def command(
             home=home,
             output=output,
             grace_s=grace,
+            engines=engines,
             how=how,
             tls=(tls_cert, tls_key),
             proxies=behind_proxy,
             oidc=settled(
-                config,
+                config or settings.existing(),
                 {
                     "issuer": oidc_issuer, "client_id": oidc_client_id, "client_secret_file": oidc_secret_file,
                     "groups_claim": oidc_groups_claim, "roles": read_roles(oidc_role),
@@ -137,6 +157,7 @@ class Serving:
     port: int
     prefix: str = ""
     grace_s: float = 30.0
+    engines: int = 1
     tls: tuple[Path | None, Path | None] = (None, None)
     proxies: tuple[str, ...] = ()
     oidc: OidcSettings | None = None
@@ -144,6 +165,11 @@ class Serving:
     """Whether to say nothing of it: standard output is for somebody else."""
     how: Mapping[str, Any] = field(default_factory=dict)
     beside: Callable[[Home, str], Coroutine[Any, Any, None]] | None = None
+
+    @property
+    def finish_s(self) -> float:
+        """How long requests and runs may take to finish: the rest of the grace is for closing, and killing what hangs."""
+        return self.grace_s * 0.75
 
 
 def serve(wanted: Serving) -> None:
@@ -170,41 +196,60 @@ async def serve_until(wanted: Serving, ended: asyncio.Event) -> None:
     """Serve until something ends it, or a signal does."""
     # the framework is for servers only
     from petra.accounts import Register  # noqa: PLC0415
-    from petra.accounts.oidc import Oidc  # noqa: PLC0415
-    from petra.server import Identity, Reach, Service, networks, serving  # noqa: PLC0415
+    from petra.server import Identity, Reach, networks, serving  # noqa: PLC0415
     from petra.server.json_logs import set_up_logs  # noqa: PLC0415
     from petra.server.tracing import traced  # noqa: PLC0415
 
     set_up_logs()
 
-    loop = asyncio.get_running_loop()
-    for number in (signal.SIGTERM, signal.SIGINT):
-        loop.add_signal_handler(number, ended.set)
+    hurry = heed_signals(ended)
     home, prefix = wanted.home, wanted.prefix.strip("/")
     prefix = f"/{prefix}" if prefix else ""
-    async with Home.open(home, **wanted.how) as local, traced(local.engine) as traces:
-        register = Register(local.engine.store.accounts, local.clock)
-        identity = Identity(home, register, local.clock)
+    async with (
+        further_engines(wanted.engines, home, wanted.how, wanted.finish_s) as further,
+        Home.open(home, **wanted.how) as local,
+        traced(local.engine) as traces,
+    ):
+        identity = Identity(home, Register(local.engine.store.accounts, local.clock), local.clock)
         is_open = await identity.open()
-        service = Service(
-            local.desk, identity, local.clock, home, __version__, prefix, traces=traces
-        )
-        if wanted.oidc is not None:
-            secret, accounts = wanted.oidc.secret(dict(os.environ)), local.engine.store.accounts
-            service.oidc = Oidc(wanted.oidc, secret, register, accounts, local.clock)
-        service.safe = Folder(home).safe(local.engine.store, local.clock)
+        service = _service(wanted, local, identity, prefix, traces)
+        service.others = further if wanted.engines > 1 else None
         at, (certificate, key), proxies = wanted.host, wanted.tls, networks(wanted.proxies)
         reach = Reach(host=at, port=wanted.port, certificate=certificate, key=key, proxies=proxies)
-        async with serving(service, reach, grace_s=wanted.grace_s) as got:
+        async with serving(service, reach, grace_s=wanted.finish_s) as got:
             (home / ADDRESS).write_text(f"{got.url}{prefix}\n{_holder()}\n")
+            further.begin(local)
             code = identity.new_code() if is_open else ""
             url = f"{got.url}{prefix}"
             if not wanted.quiet:
                 _say(url, identity.token if is_open else "", code, wanted.output)
             async with _meanwhile(wanted, local, f"{url}/login?code={code}" if code else url):
-                await _either(ended, local.engine)
+                await until_ended(ended, local.engine)
             local.engine.check()  # one that broke says why
+            local.engine.roster.closed = True
+            until = local.clock.monotonic() + wanted.finish_s
+        further.end_soon()
+        await local.keeper.drain(until, hurry)
+        if hurry.is_set():
+            further.hurry()
         (home / ADDRESS).unlink(missing_ok=True)
+
+
+def _service(
+    wanted: Serving, local: Home, identity: Identity, prefix: str, traces: RequestSpans | None
+) -> Service:
+    """Put together what answers requests."""
+    from petra.accounts.oidc import Oidc  # noqa: PLC0415 - as above
+    from petra.server import Service  # noqa: PLC0415
+
+    service = Service(
+        local.desk, identity, local.clock, wanted.home, __version__, prefix, traces=traces
+    )
+    if wanted.oidc is not None:
+        secret, accounts = wanted.oidc.secret(dict(os.environ)), local.engine.store.accounts
+        service.oidc = Oidc(wanted.oidc, secret, identity.register, accounts, local.clock)
+    service.safe = Folder(wanted.home).safe(local.engine.store, local.clock)
+    return service
 
 
 @asynccontextmanager
@@ -233,25 +278,6 @@ def address_of(home: Path, held: str) -> str:
     except (OSError, ValueError):
         return ""
     return url if holder and holder in held else ""
-
-
-async def _either(ended: asyncio.Event, engine: Engine) -> None:
-    """Wait until somebody ends this process, or the engine stops by itself."""
-
-    async def stopped() -> None:
-        with engine.feed.subscribe(Topic.WORKERS) as news:
-            while not isinstance(await news.next(), Ended):
-                pass
-
-    tasks = [asyncio.create_task(stopped()), asyncio.create_task(_set(ended))]
-    await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
-    for task in tasks:
-        task.cancel()
-    await asyncio.wait(tasks)
-
-
-async def _set(event: asyncio.Event) -> None:
-    await event.wait()
 
 
 def _say(url: str, token: str, code: str, output: str) -> None:

@@ -39,18 +39,18 @@ class Teller:
 
     def lines(self, records: list[Record]) -> list[str]:
         """Return the lines worth telling."""
-        found: list[str] = []
+        lines: list[str] = []
         again: Counter[str] = Counter()
         for record in records:
             self.board.take(record)
             if isinstance(record.event, e.RunRedelivered):
                 again[self.board.step_of(record.event.run)] += 1
-            elif (line := self._line(record)) is not None:
-                found.append(line)
-        for step, number in again.items():
-            times = f" ×{number}" if number > 1 else ""
-            found.append(_row("↻", "yellow", step, f"handed out again{times}"))
-        return found
+                continue
+            if isinstance(record.event, e.IncidentRaised):  # what led to it stands before it
+                lines += _handed_out(again)
+            if (line := self._line(record)) is not None:
+                lines.append(line)
+        return lines + _handed_out(again)
 
     def retrying(self, notice: Retrying) -> str | None:
         """Return the line about a worker that will try again."""
@@ -99,7 +99,7 @@ class Teller:
 
     def _waits(self, run: str) -> str | None:
         row = self.board.rows[self.board.step_of(run)]
-        person = next((one for one in self.board.people.values() if one.step == row.step), None)
+        person = self.board.asked_by(run)
         if person is not None:
             return self._counted("☺", row.step, f"waiting for {person.who}: {person.title}")
         return self._counted("◷", row.step, row.wait) if row.wait else None
@@ -141,6 +141,16 @@ class Teller:
             self._last[key] = number
             return _row(mark, _COLOURS[mark], step, f"×{number}")
         return None
+
+
+def _handed_out(again: Counter[str]) -> list[str]:
+    """Tell how often runs of each step were handed out again, and begin to count anew."""
+    lines = [
+        _row("↻", "yellow", step, "handed out again" + (f" ×{number}" if number > 1 else ""))
+        for step, number in again.items()
+    ]
+    again.clear()
+    return lines
 
 
 _COLOURS = {

@@ -11,20 +11,22 @@ import click
 
 from petra.cli.files import library_option, load
 from petra.cli.output import as_json, fold, print_json, print_problem, tell, width
-from petra.cli.workload import unknown_keys, with_workload, workload_of
+from petra.cli.workload import parsed, unknown_keys, with_workload, workload_of
 from petra.kernel.explain import explain
+from petra.kernel.human import actions_of
 from petra.kernel.waiting import Awaited, WorkItem
 from petra.library import gather
 from petra.playbook import Playbook, Reading
+from petra.playbook.problems import problem_data
 from petra.testing.scripts import Scripted
 from petra.testing.story import value
 from petra.testing.walk import (
     HOUR_S,
     Chance,
     EndOfWalkError,
-    Reply,
     Sight,
     Walk,
+    WalkReply,
     failure,
     ok,
 )
@@ -66,10 +68,10 @@ def command(
     if interactive and output == "json":
         raise click.UsageError("'-i' talks to a person; leave '-o json' out")
     given = workload_of(workload, sets)
-    playbook = _usable(load(file))
+    playbook = _usable(load(file), output)
     beside = gather(file, playbook, library, read=load)
     for reading in beside.faulty:
-        _usable(reading)
+        _usable(reading, output)
     for words in unknown_keys(playbook, given):
         tell(f"warning: {words}", err=True)
     seen: list[dict[str, Any]] = []
@@ -91,11 +93,14 @@ def command(
     sys.exit(1 if walk.root.refused else 0)
 
 
-def _usable(reading: Reading) -> Playbook:
+def _usable(reading: Reading, output: str) -> Playbook:
     """Return a playbook that can run; otherwise say why not and leave."""
     if reading.playbook is None or not reading.ok:
-        for problem in reading.problems:
-            if problem.severity == "error":
+        errors = [problem for problem in reading.problems if problem.severity == "error"]
+        if output == "json":
+            print_json({"file": reading.name, "problems": [problem_data(one) for one in errors]})
+        else:
+            for problem in errors:
                 print_problem(problem, reading.lines, reading.name)
         sys.exit(1)
     return reading.playbook
@@ -184,21 +189,21 @@ class PersonAtTerminal:
             return Scripted(failure(rest or "unknown"))
         return Scripted(ok(_json(rest)))
 
-    def act(self, item: WorkItem) -> Reply:
+    def act(self, item: WorkItem) -> WalkReply:
         """Ask for what is done about a work item."""
-        actions = [str(action) for action in item.spec.get("actions") or ["complete"]]
+        actions = [str(action) for action in actions_of(item)]
         title = item.spec.get("title") or "a work item"
         words = f"{item.step}, '{title}': {', '.join(actions)} [JSON], wait, or quit"
         word, rest = _ask(words, (*actions, "wait"), default=actions[0])
         if word == "wait":
-            return Reply(after_s=HOUR_S)
-        return Reply(word, _json(rest) if rest else item.spec.get("proposal"))
+            return WalkReply(after_s=HOUR_S)
+        return WalkReply(word, _json(rest) if rest else item.spec.get("proposal"))
 
-    def signal(self, step: str, wait: Awaited) -> Reply:
+    def signal(self, step: str, wait: Awaited) -> WalkReply:
         """Ask whether a signal comes."""
         words = f"{step}, signal '{wait.name}': send [JSON], wait, or quit"
         word, rest = _ask(words, ("send", "wait"), default="send")
-        return Reply("send", _json(rest)) if word == "send" else Reply(after_s=HOUR_S)
+        return WalkReply("send", _json(rest)) if word == "send" else WalkReply(after_s=HOUR_S)
 
 
 def _ask(words: str, known: tuple[str, ...], *, default: str) -> tuple[str, str]:
@@ -217,7 +222,7 @@ def _is_json(word: str, rest: str) -> bool:
     if word in ("error", "wait") or not rest.strip():
         return True
     try:
-        json.loads(rest)
+        parsed(rest)
     except ValueError:
         return False
     return True

@@ -10,12 +10,13 @@ import click
 from petra.cli.home import look, request_id
 from petra.cli.labels import label_option, priority_option
 from petra.cli.output import as_json, tell
-from petra.cli.place import home_option
+from petra.cli.place import home_option, remote
 from petra.cli.run import Starting, start_and_follow
 from petra.cli.workload import unknown_keys, with_workload, workload_of
 from petra.desk import Begin
 from petra.errors import UsageError
 from petra.playbook import read
+from petra.store.address import DATABASE
 from petra.store.base import Store
 from petra.store.rows import PlaybookRow as Row
 
@@ -81,6 +82,8 @@ def _applied(home: Path, path: str, version: str | None) -> str:
     try:
         versions, all_of_them = look(home, asking)
     except UsageError:
+        if remote(home) is not None or (home / DATABASE).exists():
+            raise  # it is there, and something is wrong with it
         versions, all_of_them = [], []
     if not versions and (named := [one for one in all_of_them if one.name == path]):
         if len(named) > 1:

@@ -53,17 +53,17 @@ def carry_out(
     Exits with 0 when it was accepted; with ``follows``, as the execution ended. The note is for people, then.
     """
     reply = request(home, given)
-    found = result_from(reply)
+    result = result_from(reply)
     if output == "json":
-        print_json({**shown_data(whole_result(home, found)), "refused": reply.refused or None})
+        print_json({**shown_data(whole_result(home, result)), "refused": reply.refused or None})
     else:
         if reply.refused:
             tell(f"refused: {reply.refused}", err=True)
         elif note:
             tell(note, err=True)
-        tell(summary(found))
-        hint(found)
-    sys.exit(1 if reply.refused else EXIT.get(found.status, 1) if follows else 0)
+        tell(summary(result))
+        hint(result)
+    sys.exit(1 if reply.refused else EXIT.get(result.status, 1) if follows else 0)
 
 
 def _steer(home: Path, execution: str, command: c.CallerCommand, output: str) -> None:

@@ -6,7 +6,7 @@ import asyncio
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import click
 import msgspec
@@ -14,7 +14,7 @@ from click.decorators import FC
 
 from petra.cli.home import find, look, request_id
 from petra.cli.output import as_json, cut, print_json, tell, width
-from petra.cli.place import home_option, remote
+from petra.cli.place import home_option, looked_for_in, remote
 from petra.cli.show import short
 from petra.cli.steer import carry_out
 from petra.cli.verbs import Verbs
@@ -26,7 +26,8 @@ from petra.kernel import commands as c
 from petra.kernel.human import ANY_ROLE
 from petra.kernel.waiting import WorkItem
 from petra.store.base import Store
-from petra.store.rows import WorkItemFilter, WorkItemRow
+from petra.store.due import DUE_WORDS, due_of
+from petra.store.rows import ItemSort, WorkItemFilter, WorkItemRow
 
 _OPEN = ("offered", "allocated", "started", "suspended")
 
@@ -44,17 +45,38 @@ def _role_option(what: str) -> Callable[[FC], FC]:
 @command.command("list")
 @click.option("--as", "user", help="Only what this user may do.")
 @_role_option("A role of that user; may be given several times. Without it, every role.")
+@click.option("--playbook", help="Only what executions of this playbook ask.")
+@click.option(
+    "--due", type=click.Choice(DUE_WORDS), help="Only what is due by then, or has no due date."
+)
+@click.option(
+    "--sort",
+    type=click.Choice(get_args(ItemSort)),
+    default="priority",
+    show_default=True,
+    help="Which comes first.",
+)
 @click.option("--limit", type=click.IntRange(min=1), help="Show so many at most.")
 @home_option
 @as_json
 def list_items(
-    user: str | None, roles: tuple[str, ...], limit: int | None, home: Path, output: str
+    user: str | None,
+    roles: tuple[str, ...],
+    limit: int | None,
+    home: Path,
+    output: str,
+    *,
+    playbook: str | None,
+    due: str | None,
+    sort: ItemSort,
 ) -> None:
     """List open work items."""
     given = roles or ((ANY_ROLE,) if user else ())
-    wanted = WorkItemFilter(user=user, roles=given, states=_OPEN)
+    asked = WorkItemFilter(user=user, roles=given, states=_OPEN, playbook=playbook, sort=sort)
 
     async def asking(store: Store, _cache: Cache) -> tuple[list[WorkItemRow], int]:
+        wanted = msgspec.structs.replace(asked, **due_of(due, await store.now()))
+        wanted = await looked_for_in(home, store, wanted)
         rows: list[WorkItemRow] = []
         page = await store.work_items(wanted)
         rows += page.rows
@@ -73,7 +95,7 @@ def list_items(
             [{**msgspec.to_builtins(row), "body": msgspec.json.decode(row.body)} for row in rows]
         )
     else:
-        _print(rows)
+        _print(rows, narrowed=playbook is not None or due is not None)
     if left:
         tell(f"{left:,} more are not shown; --limit says how many are", err=True)
 
@@ -82,7 +104,7 @@ _LIST_WIDTH = 72
 """Where a line is too short for a work item, it gets several."""
 
 
-def _print(rows: list[WorkItemRow]) -> None:
+def _print(rows: list[WorkItemRow], *, narrowed: bool) -> None:
     """Print a line for each; where a step has several, they are told apart by their ids."""
     several = Counter((row.execution, row.step) for row in rows)
     for row in rows:
@@ -98,7 +120,7 @@ def _print(rows: list[WorkItemRow]) -> None:
         else:
             tell(f"{name}  {row.state:<9}  {who:<16}  {row.title}")
     if not rows:
-        tell("nothing to do")
+        tell("no open work item is like that" if narrowed else "nothing to do")
 
 
 @command.command("get")
@@ -202,12 +224,12 @@ def complete(
 def _meant(target: str, words: tuple[str, ...]) -> tuple[str, str, str]:
     """Read ID/STEP and ID STEP alike; what follows is the action."""
     execution, _, rest = target.partition("/")
-    found = [rest, *words] if rest else list(words)
-    if not found:
+    wanted = [rest, *words] if rest else list(words)
+    if not wanted:
         raise click.UsageError(f"which step? e.g. 'petra task complete {execution}/STEP approve'")
-    if len(found) > 2:
-        raise click.UsageError(f"'{found[2]}' is one word too many; a text goes into --data")
-    return execution, found[0], found[1] if len(found) > 1 else ""
+    if len(wanted) > 2:
+        raise click.UsageError(f"'{wanted[2]}' is one word too many; a text goes into --data")
+    return execution, wanted[0], wanted[1] if len(wanted) > 1 else ""
 
 
 def _myself(home: Path) -> tuple[str, list[str]]:

@@ -14,7 +14,7 @@ from petra.cli.output import as_json, count, fold, print_json, tell, width
 from petra.testing.coverage import Coverage, PlaybookCoverage
 from petra.testing.junit import junit
 from petra.testing.runner import STORY
-from petra.testing.session import Verdict, cases_of, judge, suite_files
+from petra.testing.session import CaseVerdict, cases_of, judge, suite_files
 
 _COLOURS = {"passed": "green", "failed": "red", "error": "red"}
 _COLUMNS_MAX = 80
@@ -76,10 +76,10 @@ def command(
 
 def _run(
     files: list[Path], word: str, seeds: int, coverage: Coverage, library: tuple[Path, ...]
-) -> Iterator[Verdict]:
+) -> Iterator[CaseVerdict]:
     for file in files:
-        for found in cases_of(file, word, library):
-            yield found if isinstance(found, Verdict) else judge(found, coverage, seeds=seeds)
+        for case in cases_of(file, word, library):
+            yield case if isinstance(case, CaseVerdict) else judge(case, coverage, seeds=seeds)
 
 
 def _write(path: Path, text: str) -> None:
@@ -90,7 +90,7 @@ def _write(path: Path, text: str) -> None:
         raise click.UsageError(f"cannot write {path}: {error.strerror or error}") from None
 
 
-def _print_json(verdicts: list[Verdict], coverage: Coverage) -> None:
+def _print_json(verdicts: list[CaseVerdict], coverage: Coverage) -> None:
     results = [one.result for one in verdicts]
     cases = [
         {"file": one.file, "case": one.case, "result": one.result, "message": one.message}
@@ -110,7 +110,7 @@ def _print_json(verdicts: list[Verdict], coverage: Coverage) -> None:
 # Text
 
 
-def _line(verdict: Verdict) -> None:
+def _line(verdict: CaseVerdict) -> None:
     word = click.style(verdict.result.upper(), fg=_COLOURS[verdict.result])
     name, room = " ".join(verdict.name.split()), width() - len(f" … {verdict.result}")
     if sys.stdout.isatty() and len(name) > room:
@@ -118,7 +118,7 @@ def _line(verdict: Verdict) -> None:
     tell(f"{name} … {word}")
 
 
-def _print_text(verdicts: list[Verdict], coverage: Coverage, time_s: float) -> None:
+def _print_text(verdicts: list[CaseVerdict], coverage: Coverage, time_s: float) -> None:
     bad = [one for one in verdicts if one.result != "passed"]
     if bad:
         tell()
@@ -129,31 +129,31 @@ def _print_text(verdicts: list[Verdict], coverage: Coverage, time_s: float) -> N
     if covered:
         tell()
         tell(_rule("arcs", "="))
-    for found in covered:
-        _print_coverage(found)
+    for book in covered:
+        _print_coverage(book)
     _print_summary(verdicts, time_s)
 
 
-def _print_coverage(found: PlaybookCoverage) -> None:
-    never = found.never
+def _print_coverage(coverage: PlaybookCoverage) -> None:
+    never = coverage.never
     if len(never) <= 1:
-        tell(click.style(str(found), fg="yellow") if never else str(found))
+        tell(click.style(str(coverage), fg="yellow") if never else str(coverage))
         return
-    tell(click.style(f"{found.head}; never:", fg="yellow"))
+    tell(click.style(f"{coverage.head}; never:", fg="yellow"))
     for arc in never[:_ARCS_MAX]:
         tell(f"    {arc}")
     if len(never) > _ARCS_MAX:
         tell(f"    and {len(never) - _ARCS_MAX} more; '-o json' lists all")
 
 
-def _print_block(verdict: Verdict) -> None:
+def _print_block(verdict: CaseVerdict) -> None:
     tell(_rule(" ".join((verdict.case or verdict.file).split()), "_"))
     tell(click.style(f"{verdict.file}:{verdict.line}", bold=True))
-    faults, found, story = verdict.message.partition(f"\n{STORY}\n")
+    faults, separator, story = verdict.message.partition(f"\n{STORY}\n")
     for line in faults.splitlines():
         for part in _wrapped(f"  {line}"):
             tell(click.style(part, fg="red"))
-    for line in f"{STORY}\n{story}".splitlines() if found else ():
+    for line in f"{STORY}\n{story}".splitlines() if separator else ():
         for part in _wrapped(line):
             tell(part)
 
@@ -164,7 +164,7 @@ def _wrapped(line: str) -> list[str]:
     return fold(line, _columns(), indent).split("\n")
 
 
-def _print_summary(verdicts: list[Verdict], time_s: float) -> None:
+def _print_summary(verdicts: list[CaseVerdict], time_s: float) -> None:
     numbers = {
         result: sum(one.result == result for one in verdicts)
         for result in ("failed", "error", "passed")

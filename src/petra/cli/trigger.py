@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import sys
-from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -18,8 +17,10 @@ from petra.cli.document_verbs import (
     show,
 )
 from petra.cli.documents import good_document
+from petra.cli.moments import local
 from petra.cli.output import count, tell
 from petra.cli.verbs import Verbs
+from petra.cli.workload import json_value
 from petra.clock import SystemClock
 from petra.playbook.trigger import Trigger
 
@@ -64,7 +65,7 @@ def _say_row(trigger: dict[str, Any]) -> None:
 
 
 def _when(at: float) -> str:
-    return f"{datetime.fromtimestamp(at):%Y-%m-%d %H:%M:%S}"  # noqa: DTZ006 - the reader's own time
+    return f"{local(at):%Y-%m-%d %H:%M:%S}"
 
 
 @triggers.verb("get", name_argument)
@@ -131,13 +132,11 @@ def _say_verdict(verdict: dict[str, Any]) -> None:
 
 
 def _event(typed: str) -> dict[str, Any]:
-    try:
-        text = Path(typed[1:]).read_text("utf-8") if typed.startswith("@") else typed
-        event = json.loads(text)
-    except (OSError, ValueError, RecursionError) as error:
-        raise click.UsageError(f"--event: {error}") from None
+    event = json_value(typed, "--event")
     if not isinstance(event, dict):
-        raise click.UsageError("--event is to be an object")
+        raise click.UsageError(
+            "--event is to be an object, as 'event' is in expressions: '{\"body\": {\"id\": 7}}'"
+        )
     return event
 
 
@@ -184,7 +183,7 @@ def _say_letters(letters: list[dict[str, Any]]) -> None:
 triggers.add_act(
     "replay",
     "Try dead letters of a trigger again: those that are named, or all.",
-    "{replayed} of {name} are tried again",
+    "tried again: {replayed} of {name}",
     click.argument(
         "letters", nargs=-1, metavar="[ID…]", callback=lambda _context, _argument, ids: list(ids)
     ),

@@ -7,6 +7,7 @@ import sys
 from collections.abc import AsyncIterator, Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import NamedTuple
 
 import apsw
 import click
@@ -21,15 +22,15 @@ from petra.cli.held_against import (
     on_net,
     read_all,
 )
-from petra.cli.home import full_id, look
+from petra.cli.home import full_id, look, objects_for
 from petra.cli.output import as_json, count, print_json, tell
-from petra.cli.place import home_option
+from petra.cli.place import home_option, remote
 from petra.desk.proving import Held, noting, objects_hold, prove
-from petra.embedded import home_objects
 from petra.engine.cache import Cache
 from petra.engine.codec import DamagedError
 from petra.errors import UsageError
 from petra.kernel.replay import BadRecord
+from petra.objects import ObjectStore
 from petra.store.anchor import Lost
 from petra.store.base import Store
 from petra.store.errors import StoreError
@@ -63,27 +64,31 @@ def command(execution: str | None, home: Path, output: str, *, net: bool, redeci
 
     Recomputes the hash chain and the markings and names the first bad record; looks for records that had been
     stored and are lost; reads every object that a log refers to. With --net and --redecide the log is also held against
-    the net of its playbook, and against what is decided today; the first record that does not fit is named.
+    the net of its playbook, and against what is decided today; the first record that does not fit is named. The store of
+    a server is verified on its own machine.
     """
+    own_store = execution is None and remote(home) is None
 
     async def asking(store: Store, cache: Cache) -> tuple[list[Finding], list[str]]:
         lost = await store.lost() if isinstance(store, SqliteStore) else []
+        at = _Place(home, store, cache, lost)
         if execution is not None:
-            found = [await _judged(home, store, cache, execution, lost)]
+            verdicts = [await _judged(at, execution)]
         else:
-            found = [one async for one in _all(home, store, cache, lost)]
+            verdicts = [one async for one in _all(at)]
         if net or redecide:
-            found = [
-                await _held_against(home, store, cache, one, net=net, again=redecide)
-                for one in found
-            ]
-        return found, await store.verify() if execution is None else []
+            verdicts = [await _held_against(at, one, net=net, again=redecide) for one in verdicts]
+        return verdicts, await store.verify() if own_store else []
 
     findings, problems = look(home, asking)
     bad = [one for one in findings if one.bad is not None]
     if output == "json":
         shown = [msgspec.to_builtins(one) for one in findings]
-        print_json(shown[0] if execution is not None else {"executions": shown, "store": problems})
+        print_json(
+            shown[0]
+            if execution is not None
+            else {"executions": shown, "store": problems if own_store else None}
+        )
     else:
         for one in findings if execution is not None else bad:
             _show(one)
@@ -112,67 +117,76 @@ def _show(one: Finding) -> None:
         tell(f"  {lost}; that was accepted on {when:%Y-%m-%d %H:%M} UTC")
 
 
-async def _held_against(
-    home: Path, store: Store, cache: Cache, one: Finding, *, net: bool, again: bool
-) -> Finding:
+class _Place(NamedTuple):
+    """Where logs are, and what they refer to."""
+
+    home: Path
+    store: Store
+    cache: Cache
+    lost: Sequence[Lost]
+
+    def objects(self, execution: str, held: Held) -> ObjectStore:
+        """Return the large values of an execution; those of a server are in a store that only its log names."""
+        objects = objects_for(self.home, execution)
+        if remote(self.home) is not None:
+            objects.name = next((reference.store for _, reference in held.values()), objects.name)
+        return objects
+
+
+async def _held_against(at: _Place, one: Finding, *, net: bool, again: bool) -> Finding:
     """Hold a log whose chain holds against the net of its playbook, and against what is decided today."""
     if one.bad is not None or not one.records:
         return one
-    records = await read_all(store, one.execution)
-    programs = await definitions(cache, records)
+    held: Held = {}
+    records = await read_all(at.store, one.execution, held)
+    programs = await definitions(at.cache, records)
     if net:
         walked, bad = await asyncio.to_thread(on_net, records, programs)
         one = msgspec.structs.replace(one, bad=bad, net=walked)
     if again and one.bad is None:
-        objects = home_objects(home)
+        objects = at.objects(one.execution, held)
         shelf = Stored(objects, one.execution, asyncio.get_running_loop())
         made, bad = await asyncio.to_thread(decided_again, one.execution, records, programs, shelf)
         one = msgspec.structs.replace(one, bad=bad, again=made)
     return one
 
 
-async def _judged(
-    home: Path, store: Store, cache: Cache, execution: str, lost: Sequence[Lost]
-) -> Finding:
+async def _judged(at: _Place, execution: str) -> Finding:
     """Prove one execution, given by the beginning of its id; one that is wholly lost is found, too."""
     try:
-        chosen = await full_id(store, execution)
+        chosen = await full_id(at.store, execution)
     except UsageError:
-        gone = [one for one in lost if one.execution.startswith(execution) and not one.kept]
+        gone = [one for one in at.lost if one.execution.startswith(execution) and not one.kept]
         if len(gone) != 1:
             raise
         return Finding(gone[0].execution, 0, BadRecord(seq=1, reason=str(gone[0])))
-    return await _proved(home, store, cache, chosen, lost)
+    return await _proved(at, chosen)
 
 
-async def _all(
-    home: Path, store: Store, cache: Cache, lost: Sequence[Lost]
-) -> AsyncIterator[Finding]:
+async def _all(at: _Place) -> AsyncIterator[Finding]:
     cursor: str | None = None
     while True:
-        page = await store.executions(ExecutionFilter(), cursor=cursor)
+        page = await at.store.executions(ExecutionFilter(), cursor=cursor)
         for stored in page.rows:
-            yield await _proved(home, store, cache, stored.row.id, lost)
+            yield await _proved(at, stored.row.id)
         cursor = page.cursor
         if cursor is None:
             return
 
 
-async def _proved(
-    home: Path, store: Store, cache: Cache, chosen: str, lost: Sequence[Lost]
-) -> Finding:
-    stored = await store.execution(chosen)
+async def _proved(at: _Place, chosen: str) -> Finding:
+    stored = await at.store.execution(chosen)
     assert stored is not None, "it was found by its id"
     held: Held = {}
-    rows = noting(_rows(asyncio.get_running_loop(), store, chosen), held)
+    rows = noting(_rows(asyncio.get_running_loop(), at.store, chosen), held)
     bad = await asyncio.to_thread(prove, chosen, rows, stored.version, stored.head)
-    for one in lost:
+    for one in at.lost:
         if bad is None and one.execution == chosen:
             bad = BadRecord(seq=min(one.kept + 1, one.version), reason=str(one))
     if bad is None and held:
-        entry = await cache.read(chosen)
-        bad = await objects_hold(home_objects(home), store, entry, held)
-    accepted = await store.accepted() if isinstance(store, SqliteStore) else []
+        entry = await at.cache.read(chosen)
+        bad = await objects_hold(at.objects(chosen, held), at.store, entry, held)
+    accepted = await at.store.accepted() if isinstance(at.store, SqliteStore) else []
     return Finding(
         execution=chosen,
         records=stored.version,

@@ -7,14 +7,15 @@ import os
 import secrets
 import signal
 import socket
-from collections import deque
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from petra import event_loop
+from petra import __version__, event_loop
+from petra.cli import settings
+from petra.cli.labels import worker_label_option
 from petra.cli.output import tell
 from petra.errors import ObjectError, UsageError
 from petra.wire.connection import LostError
@@ -38,13 +39,14 @@ TOKEN = "PETRA_TOKEN"  # noqa: S105 - the name of a variable
     envvar="PETRA_SERVER",
     show_envvar=True,
     metavar="URL",
-    help="The server to work for; of several on one database, the next one where one does not answer.",
+    help="The server to work for; of several on one database, the next one while the first does not answer.",
 )
 @click.option("--pool", default="default", show_default=True, help="Whose runs to do.")
 @click.option(
     "--slots", type=click.IntRange(1, 10_000), default=16, show_default=True, help="Runs at once."
 )
 @click.option("--name", default="", help="What others see; by default host and process.")
+@worker_label_option
 @click.option(
     "--token-file",
     type=click.Path(path_type=Path),
@@ -62,6 +64,12 @@ TOKEN = "PETRA_TOKEN"  # noqa: S105 - the name of a variable
     show_default=True,
     help="Seconds to finish when told to end.",
 )
+@click.option(
+    "--objects",
+    "bucket",
+    metavar="URL",
+    help="The bucket of the server, e.g. s3://bucket/prefix: large results go there straight. What opens it comes from the environment.",
+)
 @click.option("--refuse-private", is_flag=True, help="Let http reach public addresses only.")
 def command(
     urls: tuple[str, ...],
@@ -69,9 +77,11 @@ def command(
     slots: int,
     *,
     name: str,
+    labels: dict[str, str],
     token_file: Path | None,
     credentials: Path | None,
     drain_s: float,
+    bucket: str | None,
     refuse_private: bool,
 ) -> None:
     """Do the runs of a pool for a server elsewhere, until told to end.
@@ -92,33 +102,41 @@ def command(
         slots=slots,
         drain_s=drain_s,
         session=secrets.token_hex(16),
+        version=__version__,
+        labels=labels,
     )
     event_loop.run(
-        _work(urls, _token(token_file), offer, credentials, refuse_private=refuse_private)
+        _work(
+            urls,
+            _token(token_file, urls),
+            offer,
+            credentials,
+            bucket=bucket,
+            refuse_private=refuse_private,
+        )
     )
 
 
 async def _work(
-    urls: Sequence[str], token: str, offer: Offer, credentials: Path | None, *, refuse_private: bool
-) -> None:
-    from petra.worker.remote import connected  # noqa: PLC0415
-    from petra.worker.server_objects import ServerObjects  # noqa: PLC0415
+    urls: Sequence[str], token: str, offer: Offer, credentials: Path | None, *, bucket: str | None, refuse_private: bool
+) -> None:  # fmt: skip
+    from petra.worker.servers import Servers  # noqa: PLC0415
 
-    servers = deque(urls)
-    objects, refused, away = ServerObjects(urls[0], token), list[ClosedError](), False
+    servers = Servers(urls, token, offer.pool)
+    objects, refused, away = _objects(urls[0], token, bucket), list[ClosedError](), False
 
     async def connect() -> Socket:
         nonlocal away
-        url = servers[0]
+        url = servers.url
         try:
-            found = await connected(url, token)
+            found = await servers.connect()
             objects.move(url)
             await _learned(objects, found)
         except ClosedError as error:
             refused.append(error)
             raise
         except LostError as error:
-            servers.rotate(-1)
+            servers.left()
             if not away:
                 tell(f"{error}; trying again", err=True)
             away = True
@@ -135,6 +153,7 @@ async def _work(
             refuse_private=refuse_private or refuses_private(),
         )  # fmt: skip
     finally:
+        servers.close()
         await objects.close()
     if refused:
         raise UsageError(str(refused[0]))
@@ -147,9 +166,26 @@ async def _learned(objects: ServerObjects, found: Socket) -> None:
     except ObjectError as error:
         found.close()
         raise LostError(str(error)) from None
+    if getattr(objects, "is_near", None) is False:
+        tell("the server keeps its objects elsewhere; large results go through it", err=True)
 
 
-def _token(file: Path | None) -> str:
+def _objects(url: str, token: str, bucket: str | None) -> ServerObjects:
+    """Return where large results go."""
+    from petra.worker.server_objects import ServerObjects  # noqa: PLC0415 - for workers only
+
+    if bucket is None:
+        return ServerObjects(url, token)
+    from petra.objects import open_objects  # noqa: PLC0415
+    from petra.objects.address import BUCKETS  # noqa: PLC0415
+    from petra.worker.near_objects import NearObjects  # noqa: PLC0415
+
+    if bucket.partition("://")[0] not in BUCKETS:
+        raise UsageError(f"'{bucket}' is no bucket; use s3://bucket, gs://bucket or az://container")
+    return NearObjects(url, token, open_objects(bucket))
+
+
+def _token(file: Path | None, urls: Sequence[str]) -> str:
     if file is not None:
         try:
             return file.read_text("utf-8").strip()
@@ -158,4 +194,7 @@ def _token(file: Path | None) -> str:
     token = os.environ.get(TOKEN, "")
     if not token:
         raise UsageError(f"a worker needs a token: set {TOKEN}, or give --token-file FILE")
+    if any(map(settings.names_server, urls)):
+        words = f"{TOKEN} is not sent to a server that only {settings.file_name()} names"
+        raise UsageError(f"{words}: set {settings.SERVER} too, or give --token-file FILE")
     return token

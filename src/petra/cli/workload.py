@@ -30,13 +30,13 @@ def with_workload(command: _Command) -> _Command:
 
 def workload_of(workload: str, sets: Sequence[str]) -> dict[str, Any]:
     """Read the workload; values of ``--set`` win. A value that is no JSON is a text."""
-    found = _document(workload) if workload else {}
+    values = _document(workload) if workload else {}
     for given in sets:
         key, equals, text = given.partition("=")
         if not equals or not all(key.split(".")):
             raise click.UsageError(f"'--set {given}' must be KEY=VALUE, e.g. --set order.id=7")
-        _put(found, key.split("."), _value(text), given)
-    return found
+        _put(values, key.split("."), _value(text, given), given)
+    return values
 
 
 def json_value(given: str, option: str) -> Any:
@@ -46,37 +46,59 @@ def json_value(given: str, option: str) -> Any:
         click.UsageError: it is none.
     """
     try:
-        return json.loads(_text(given))
+        return parsed(_text(given, option))
     except ValueError as error:
         hint = f"write it in quotes, e.g. {option} '{{\"amount\": 20}}', or name a file: {option} @file.json"
         raise click.UsageError(f"{option} is not JSON: {error}; {hint}") from None
 
 
-def _text(given: str) -> str:
+def _text(given: str, option: str) -> str:
     if not given.startswith("@"):
         return given
     try:
         return Path(given[1:]).read_text(encoding="utf-8")
     except OSError as error:
-        raise click.UsageError(f"cannot read {given[1:]}: {error.strerror or error}") from None
+        raise click.UsageError(
+            f"{option}: cannot read {given[1:]}: {error.strerror or error}"
+        ) from None
     except UnicodeDecodeError:
-        raise click.UsageError(f"cannot read {given[1:]}: it is not text in UTF-8") from None
+        raise click.UsageError(
+            f"{option}: cannot read {given[1:]}: it is not text in UTF-8"
+        ) from None
 
 
 def _document(given: str) -> dict[str, Any]:
     try:
-        found = json.loads(_text(given))
+        document = parsed(_text(given, "--workload"))
     except ValueError as error:
         hint = "" if given.startswith("@") else "; a file is given as '@file.json'"
         raise click.UsageError(f"the workload is not JSON: {error}{hint}") from None
-    if not isinstance(found, dict):
+    if not isinstance(document, dict):
         raise click.UsageError("the workload must be a JSON object")
-    return found
+    return document
 
 
-def _value(text: str) -> Any:
+def parsed(text: str) -> Any:
+    """Read a text of JSON.
+
+    Raises:
+        ValueError: it is none, or nested more deeply than anybody reads.
+    """
     try:
         return json.loads(text)
+    except RecursionError:
+        raise TooDeepError("it is nested too deeply") from None
+
+
+class TooDeepError(ValueError):
+    """JSON that is nested so deeply that nobody reads it."""
+
+
+def _value(text: str, given: str) -> Any:
+    try:
+        return parsed(text)
+    except TooDeepError as error:
+        raise click.UsageError(f"'--set {given[:40]}…': {error}") from None
     except ValueError:
         return text
 
@@ -100,14 +122,14 @@ def unknown_keys(playbook: Playbook, given: dict[str, Any]) -> list[str]:
 
 
 def _unknown(declared: dict[str, Any], given: dict[str, Any], path: str) -> list[str]:
-    found: list[str] = []
+    slips: list[str] = []
     for key, value in given.items():
         if key not in declared:
             from difflib import get_close_matches  # noqa: PLC0415 - only for a slip
 
             close = get_close_matches(key, declared, n=1)
             hint = f"did you mean '{path}{close[0]}'?" if close else f"it has {', '.join(declared)}"
-            found.append(f"the workload of this playbook has no '{path}{key}'; {hint}")
+            slips.append(f"the workload of this playbook has no '{path}{key}'; {hint}")
         elif isinstance(value, dict) and isinstance(declared[key], dict) and declared[key]:
-            found += _unknown(declared[key], value, f"{path}{key}.")
-    return found
+            slips += _unknown(declared[key], value, f"{path}{key}.")
+    return slips

@@ -13,17 +13,18 @@ from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 from contextlib import aclosing, asynccontextmanager
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import httpx2
 import msgspec
 
 from petra.client.events import told
-from petra.client.problems import ServerError, check
+from petra.client.problems import UNREACHABLE, ServerError, check, said_in
 from petra.client.reads import ClientReads
 from petra.client.shapes import Execution, Told
+from petra.client.trouble import PAUSE_S, Trouble, unreachable
 
 PATIENCE_S = 30.0
-_PAUSE_S, _PAUSE_MAX_S = 0.1, 2.0
 _WAIT_S = 30
 _OVER = frozenset({"completed", "partial", "failed", "aborted"})
 _REST = _OVER | {"waiting", "stuck", "paused"}
@@ -31,12 +32,22 @@ _NOT_NOW = 503
 
 
 @asynccontextmanager
-async def connect(url: str, token: str, *, patience_s: float = PATIENCE_S) -> AsyncIterator[Client]:
-    """Connect to a server, to be used in an ``async with``."""
+async def connect(
+    url: str, token: str, *, patience_s: float = PATIENCE_S, timeout_s: float = _WAIT_S + 15
+) -> AsyncIterator[Client]:
+    """Connect to a server, to be used in an ``async with``; an answer may take ``timeout_s``.
+
+    Raises:
+        ServerError: the address is none.
+    """
     headers = {"Authorization": f"Bearer {token}"}
-    timeout = httpx2.Timeout(_WAIT_S + 15, connect=5)
+    timeout = httpx2.Timeout(timeout_s, connect=5)
     base = f"{url.rstrip('/')}/api/v1"
-    async with httpx2.AsyncClient(base_url=base, headers=headers, timeout=timeout) as http:
+    try:
+        session = httpx2.AsyncClient(base_url=base, headers=headers, timeout=timeout)
+    except httpx2.InvalidURL as error:
+        raise ServerError(UNREACHABLE, f"{url} does not answer: {error}") from None
+    async with session as http:
         yield Client(http, patience_s)
 
 
@@ -55,13 +66,14 @@ class Client(ClientReads):
         """Start an execution and wait until it ends or rests."""
         return await self.rest(await self.start(playbook, workload, **more))
 
-    async def start(
+    async def start(  # noqa: PLR0913 - each is a choice of its own
         self,
         playbook: str | Path,
         workload: Mapping[str, Any] | None = None,
         *,
         execution: str | None = None,
         labels: Mapping[str, str] | None = None,
+        allow_unsound: bool = False,
         key: str = "",
     ) -> str:
         """Start an execution and return its id: a playbook of the server by its path, or a file of ours.
@@ -73,58 +85,53 @@ class Client(ClientReads):
             body["id"] = execution
         if labels:
             body["labels"] = dict(labels)
-        made = await self._call("POST", "/executions", body, key=key or _key())
-        return str(made["id"])
+        if allow_unsound:
+            body["allow_unsound"] = True
+        started = await self.call("POST", "/executions", body, key=key or _key())
+        return str(started["id"])
 
     async def rest(self, execution: str) -> Execution:
         """Wait until an execution ends or rests."""
-        found = await self.get(execution)
-        while found.status not in _REST:
-            async with aclosing(self.follow(execution, found.version)) as news:
+        shown = await self.get(execution)
+        while shown.status not in _REST:
+            async with aclosing(self.follow(execution, shown.version)) as news:
                 async for message in news:
                     if message.about == "head" and message.data["status"] in _REST:
                         break
-            found = await self.get(execution)
-        return found
+            shown = await self.get(execution)
+        return shown
 
     async def get(self, execution: str) -> Execution:
         """Return what an execution has come to so far."""
-        return msgspec.convert(await self._call("GET", f"/executions/{execution}"), Execution)
+        return msgspec.convert(await self.call("GET", _of(execution)), Execution)
 
     async def executions(self, **wanted: Any) -> AsyncIterator[Execution]:
         """List executions, latest start first: ``status``, ``playbook``, ``parent``, ``text`` …; without their data."""
-        cursor: str | None = None
-        while True:
-            more = {"cursor": cursor} if cursor else {}
-            page = await self._call("GET", "/executions", params={**wanted, **more})
-            for item in page["items"]:
-                yield msgspec.convert(item, Execution)
-            cursor = page["next"]
-            if cursor is None:
-                return
+        async for item in self._items("/executions", **wanted):
+            yield msgspec.convert(item, Execution)
 
     async def result(self, execution: str) -> Any:
         """Return the output of an execution that has ended, whole."""
-        return await self._call("GET", f"/executions/{execution}/result")
+        return await self.call("GET", f"{_of(execution)}/result")
 
     async def explain(self, execution: str) -> dict[str, Any]:
         """Say what an execution waits for, and why."""
-        found: dict[str, Any] = await self._call("GET", f"/executions/{execution}/explain")
-        return found
+        explanation: dict[str, Any] = await self.call("GET", f"{_of(execution)}/explain")
+        return explanation
 
     async def records(self, execution: str, after: int = 0) -> AsyncIterator[dict[str, Any]]:
         """Yield the records of an execution behind one of them."""
-        path = f"/executions/{execution}/records"
+        path = f"{_of(execution)}/records"
         cursor: str | None = str(after)
         while cursor is not None:
-            page = await self._call("GET", path, params={"after": cursor, "limit": 500})
+            page = await self.call("GET", path, params={"after": cursor, "limit": 500})
             for record in page["items"]:
                 yield record
             cursor = page["next"]
 
     async def follow(self, execution: str, after: int = 0) -> AsyncGenerator[Told, None]:
         """Yield what happens in an execution behind a record, until it is over; a broken line is mended on the way."""
-        seen, trouble = after, _Trouble(self._patience_s)
+        seen, trouble = after, Trouble(self._patience_s)
         while True:
             try:
                 async for message in self._stream(execution, seen):
@@ -134,16 +141,16 @@ class Client(ClientReads):
                     if message.about == "head" and message.data["status"] in _OVER:
                         return
             except httpx2.TransportError as error:
-                await trouble.wait(_unreachable(self._http, error))
+                await trouble.wait(unreachable(self._http, error))
             except ServerError as error:
                 if error.status != _NOT_NOW:
                     raise
                 await trouble.wait(error)
             else:  # it said goodbye: it closes, and another one comes
-                await asyncio.sleep(_PAUSE_S)
+                await asyncio.sleep(PAUSE_S)
 
     async def _stream(self, execution: str, after: int) -> AsyncIterator[Told]:
-        path = f"/executions/{execution}/stream"
+        path = f"{_of(execution)}/stream"
         async with self._http.stream(
             "GET", path, params={"after": after, "as": "records"}, timeout=None
         ) as answer:
@@ -159,37 +166,40 @@ class Client(ClientReads):
     ) -> bool:
         """Send a signal; tell whether anybody waited for it."""
         body = {"payload": payload, "key": key}
-        path = f"/executions/{execution}/signals/{name}"
-        return bool((await self._call("POST", path, body, key=_key()))["waited"])
+        path = f"{_of(execution)}/signals/{quote(name, safe='')}"
+        return bool((await self.call("POST", path, body, key=_key()))["waited"])
 
     async def cancel(self, execution: str, reason: str = "cancelled") -> None:
         """Stop everything an execution does; it ends aborted."""
-        await self._call("POST", f"/executions/{execution}/cancel", {"reason": reason}, key=_key())
+        await self.call("POST", f"{_of(execution)}/cancel", {"reason": reason}, key=_key())
 
     async def pause(self, execution: str, reason: str = "") -> None:
         """Stop new firings."""
-        await self._call("POST", f"/executions/{execution}/pause", {"reason": reason}, key=_key())
+        await self.call("POST", f"{_of(execution)}/pause", {"reason": reason}, key=_key())
 
     async def resume(self, execution: str) -> None:
         """Go on."""
-        await self._call("POST", f"/executions/{execution}/resume", key=_key())
+        await self.call("POST", f"{_of(execution)}/resume", key=_key())
 
     async def complete(self, execution: str, item: str, action: str, *, data: Any = None) -> None:
         """Complete a work item, under the name that the token stands for."""
         body = {"action": action, "data": data}
-        await self._call("POST", f"/work-items/{execution}/{item}/complete", body, key=_key())
+        path = f"/work-items/{quote(execution, safe='')}/{quote(item, safe='')}/complete"
+        await self.call("POST", path, body, key=_key())
 
-    async def work_items(self, box: str = "mine") -> AsyncIterator[dict[str, Any]]:
-        """List work items: ``mine``, ``open``, ``done`` or ``all``."""
-        cursor: str | None = None
-        while True:
-            more = {"cursor": cursor} if cursor else {}
-            page = await self._call("GET", "/work-items", params={"box": box, **more})
-            for item in page["items"]:
-                yield item
-            cursor = page["next"]
-            if cursor is None:
-                return
+    async def work_items(
+        self, box: str = "mine", *, playbook: str | None = None, due: str | None = None, text: str = "",
+        sort: str = "priority",
+    ) -> AsyncIterator[dict[str, Any]]:  # fmt: skip
+        """List work items: ``mine``, ``open``, ``done`` or ``all``.
+
+        ``due`` is ``overdue``, ``day``, ``week``, ``none``, or a time before which they are due; sorted by
+        ``priority``, ``due``, ``age`` or ``newest``.
+        """
+        given = {"playbook": playbook, "due": due, "q": text}
+        asked = {"box": box, "sort": sort} | {name: value for name, value in given.items() if value}
+        async for item in self._items("/work-items", **asked):
+            yield item
 
     async def apply(self, file: Path, *, allow_unsound: bool = False) -> dict[str, Any]:
         """Apply a playbook: it is the current one of its path from then on.
@@ -197,14 +207,14 @@ class Client(ClientReads):
         A net that is sure to get stuck or to pile up is refused, unless ``allow_unsound``.
         """
         how = {"allow_unsound": "true"} if allow_unsound else None
-        made: dict[str, Any] = await self._call(
+        applied: dict[str, Any] = await self.call(
             "POST", "/playbooks", _text(file), params=how, key=_key()
         )
-        return made
+        return applied
 
     # Calling
 
-    async def _call(
+    async def call(
         self,
         method: str,
         path: str,
@@ -213,9 +223,26 @@ class Client(ClientReads):
         params: Mapping[str, Any] | None = None,
         key: str = "",
     ) -> Any:
+        """Call what has no word of its own here: ``path`` is that of the API, below ``/api/v1``; ``key`` makes it happen once."""
+        answer = await self._answered(method, path, body, params=params, key=key)
+        return said_in(answer)
+
+    async def content(self, path: str) -> bytes:
+        """Return what is there as it is: an object, what steps printed."""
+        return (await self._answered("GET", path)).content
+
+    async def _answered(
+        self,
+        method: str,
+        path: str,
+        body: Any = None,
+        *,
+        params: Mapping[str, Any] | None = None,
+        key: str = "",
+    ) -> httpx2.Response:
         """Call, and again while nobody answers or the server is not ready: what has a key happens once."""
         headers = {"Idempotency-Key": key} if key else {}
-        trouble = _Trouble(self._patience_s if method == "GET" or key else 0.0)
+        trouble = Trouble(self._patience_s if method == "GET" or key else 0.0)
         while True:
             try:
                 answer = await self._http.request(
@@ -223,45 +250,13 @@ class Client(ClientReads):
                 )
                 await check(answer)
             except httpx2.TransportError as error:
-                await trouble.wait(_unreachable(self._http, error))
+                await trouble.wait(unreachable(self._http, error))
             except ServerError as error:
                 if error.status != _NOT_NOW:
                     raise
                 await trouble.wait(error)
             else:
-                return answer.json() if answer.content else None
-
-
-class _Trouble:
-    """How long a server is waited for that does not answer."""
-
-    def __init__(self, patience_s: float) -> None:
-        self._patience_s = patience_s
-        self._pause_s = _PAUSE_S
-        self._until: float | None = None
-
-    def over(self) -> None:
-        """It answers again."""
-        self._until, self._pause_s = None, _PAUSE_S
-
-    async def wait(self, problem: ServerError) -> None:
-        """Wait a little, longer each time.
-
-        Raises:
-            ServerError: it was waited for long enough.
-        """
-        now = asyncio.get_running_loop().time()
-        if self._until is None:
-            self._until = now + self._patience_s
-        if now >= self._until:
-            raise problem
-        await asyncio.sleep(self._pause_s)
-        self._pause_s = min(2 * self._pause_s, _PAUSE_MAX_S)
-
-
-def _unreachable(http: httpx2.AsyncClient, error: Exception) -> ServerError:
-    said = f"{http.base_url} does not answer: {error or type(error).__name__}"
-    return ServerError("unreachable", said, hint="is 'petra serve' running there?")
+                return answer
 
 
 def _meant(playbook: str | Path) -> Any:
@@ -270,6 +265,11 @@ def _meant(playbook: str | Path) -> Any:
     if isinstance(playbook, Path) or path.suffix in (".yaml", ".yml"):
         return _text(path)
     return playbook
+
+
+def _of(execution: str) -> str:
+    """Return where an execution is; whatever stands in its id stands for itself."""
+    return f"/executions/{quote(execution, safe='')}"
 
 
 def _text(file: Path) -> dict[str, str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import AsyncIterator, Mapping
@@ -13,7 +14,7 @@ class ClientReads(ABC):
     """The calls that read; ``petra.client.Client`` has them."""
 
     @abstractmethod
-    async def _call(
+    async def call(
         self,
         method: str,
         path: str,
@@ -29,7 +30,7 @@ class ClientReads(ABC):
         cursor: str | None = None
         while True:
             more = {"cursor": cursor} if cursor else {}
-            page = await self._call("GET", path, params={**wanted, **more})
+            page = await self.call("GET", path, params={**wanted, **more})
             for item in page["items"]:
                 yield item
             cursor = page["next"]
@@ -57,10 +58,10 @@ class ClientReads(ABC):
 
     async def verify(self, execution: str) -> dict[str, Any]:
         """Prove that a log is as it was written."""
-        found: dict[str, Any] = await self._call(
+        verdict: dict[str, Any] = await self.call(
             "POST", f"/executions/{quote(execution, safe='')}/verify"
         )
-        return found
+        return verdict
 
     def events(self, execution: str, **wanted: Any) -> AsyncIterator[dict[str, Any]]:
         """Yield records in words: ``step``, ``run``, ``type``, ``text``, ``level``."""
@@ -76,35 +77,38 @@ class ClientReads(ABC):
         more: dict[str, Any] = {}
         while True:
             asked = {"by": by, **wanted, **more}
-            found = await self._call("GET", "/executions/counts", params=asked)
-            counts.update(found["counts"])
-            if found.get("next") is None:
+            page = await self.call("GET", "/executions/counts", params=asked)
+            counts.update(page["counts"])
+            if page.get("next") is None:
                 return dict(counts)
-            more = {"cursor": found["next"]}
+            more = {"cursor": page["next"]}
 
     async def search(self, word: str) -> list[dict[str, Any]]:
         """Find executions, playbooks and work items by a word."""
-        found = await self._call("GET", "/search", params={"q": word})
-        return list(found["items"])
+        hits = await self.call("GET", "/search", params={"q": word})
+        return list(hits["items"])
 
     async def operate(
         self, act: str, *, reason: str = "", ids: list[str] | None = None, **wanted: Any
     ) -> dict[str, Any]:
         """Act on many executions: on those that are named, or that a filter finds."""
         chosen: dict[str, Any] = {"ids": ids} if ids is not None else {"filter": wanted}
-        made: dict[str, Any] = await self._call(
-            "POST", "/operations", {"act": act, "reason": reason, **chosen}
+        operation: dict[str, Any] = await self.call(
+            "POST",
+            "/operations",
+            {"act": act, "reason": reason, **chosen},
+            key=secrets.token_hex(16),
         )
-        return made
+        return operation
 
     async def operation(self, name: str) -> dict[str, Any]:
         """Say how far an operation has come."""
-        found: dict[str, Any] = await self._call("GET", f"/operations/{quote(name, safe='')}")
-        return found
+        operation: dict[str, Any] = await self.call("GET", f"/operations/{quote(name, safe='')}")
+        return operation
 
     async def _found(
         self, execution: str, what: str, wanted: Mapping[str, Any] | None = None
     ) -> dict[str, Any]:
         path = f"/executions/{quote(execution, safe='')}/{what}"
-        found: dict[str, Any] = await self._call("GET", path, params=wanted)
-        return found
+        answer: dict[str, Any] = await self.call("GET", path, params=wanted)
+        return answer

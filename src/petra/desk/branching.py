@@ -5,17 +5,20 @@ It may go on with another playbook or workload, when the past fits that.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import msgspec
 
+from petra.desk.long_logs import beside_the_loop
 from petra.desk.principal import May, Principal
 from petra.desk.requests import ForkRequest
 from petra.desk.result import records_of
 from petra.desk.starting import gathered
 from petra.engine import Answered, Engine
-from petra.errors import UsageError
-from petra.kernel import Program, State
+from petra.engine.answers import AsSent
+from petra.errors import MalformedError, UsageError
+from petra.kernel import Program, Record, State
 from petra.kernel.commands import Fork, at
 from petra.kernel.fork import fork, rerun
 from petra.kernel.migration import UnfitError, examined, forked
@@ -37,8 +40,8 @@ async def past_of(engine: Engine, who: Principal, request: ForkRequest) -> Past:
         UsageError: there is no such past, or it does not fit what it is to go on with.
     """
     who.must(May.SEE)
-    past = await _past(engine, request)
-    state = forked(past)
+    records = await records_of(engine.store, request.origin)
+    past, state = await beside_the_loop(len(records), lambda: _past(records, request))
     program = await engine.cache.definition(state)
     if not request.playbook:
         return Past(past, state, program, None)
@@ -49,8 +52,10 @@ async def past_of(engine: Engine, who: Principal, request: ForkRequest) -> Past:
     return Past(past, state, program, target)
 
 
-async def branch(engine: Engine, who: Principal, request: ForkRequest) -> Answered:
-    """Begin an execution with the past of another one.
+async def branch(
+    engine: Engine, who: Principal, request: ForkRequest, sent: AsSent | None = None
+) -> Answered:
+    """Begin an execution with the past of another one; ``sent`` is the question under its id, if that is not the request.
 
     Raises:
         UsageError: that one has no such past, or it does not fit what it is to go on with.
@@ -69,7 +74,7 @@ async def branch(engine: Engine, who: Principal, request: ForkRequest) -> Answer
         return await engine.fork(
             request.origin, lambda now: at(signed, now), execution=request.execution,
             program=program, target=target, command=request.id,
-            request=[request.at, request.step, *(changed if any(changed) else [])],
+            request=sent or [request.at, request.step, *(changed if any(changed) else [])],
         )  # fmt: skip
     except UnfitError as error:
         raise _unfit(request, str(error)) from None
@@ -79,12 +84,17 @@ def _unfit(request: ForkRequest, why: str) -> UsageError:
     return UsageError(f"the past of {request.origin} does not fit what it is to go on with: {why}")
 
 
-async def _past(engine: Engine, request: ForkRequest) -> Fork:
-    records = await records_of(engine.store, request.origin)
+def _past(records: Sequence[Record], request: ForkRequest) -> tuple[Fork, State]:
+    """Return what a branch takes over, and where that stands."""
+    past = _taken(records, request)
+    return past, forked(past)
+
+
+def _taken(records: Sequence[Record], request: ForkRequest) -> Fork:
     try:
         if request.step is not None:
             return rerun(request.origin, records, request.step, now=0.0, reason=request.reason)
         until = len(records) if request.at is None else request.at
         return fork(request.origin, records, until, now=0.0, reason=request.reason)
     except ValueError as error:
-        raise UsageError(f"execution {request.origin}: {error}") from None
+        raise MalformedError(f"execution {request.origin}: {error}") from None

@@ -69,8 +69,8 @@ async def _told(
             reader = desk.engine.catalogue.read
             playbooks = [await reader(text, "the playbook") for text in request.playbooks]
             own = desk.engine.catalogue.own_text
-            given = zip(playbooks, request.playbooks, request.texts, strict=False)
-            texts = [await own(book, text or itself) for book, itself, text in given]
+            written = zip(playbooks, request.playbooks, request.texts, strict=False)
+            texts = [await own(book, text or itself) for book, itself, text in written]
             done = await desk.apply(
                 who, playbooks, texts=texts, allow_unsound=request.allow_unsound
             )

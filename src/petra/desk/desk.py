@@ -13,8 +13,8 @@ from typing import Any, Unpack
 import msgspec
 
 from petra.clock import Clock
-from petra.desk.ids import new_id
-from petra.desk.items import meant_item
+from petra.desk.ids import new_id_of
+from petra.desk.items import meant
 from petra.desk.letting_in import ITEMS, admitted, narrowed
 from petra.desk.principal import May, Principal
 from petra.desk.removing import removed
@@ -22,6 +22,7 @@ from petra.desk.resting import ENDED, FOLLOWED_S, OVER, Resting
 from petra.desk.result import Result, records_of, refusal, result_of
 from petra.desk.starting import How
 from petra.engine import Answered, Engine
+from petra.engine.answers import AsSent
 from petra.engine.cache import Entry
 from petra.engine.catalogue import applied_data
 from petra.engine.feed import Subscription
@@ -36,8 +37,6 @@ from petra.playbook import Playbook
 from petra.store.base import PAGE
 from petra.store.rows import ExecutionFilter, Page, StoredExecution, WorkItemFilter, WorkItemRow
 
-ID_TRIES = 1_000
-
 
 class Desk:
     """What callers may want of the executions of an engine."""
@@ -45,7 +44,9 @@ class Desk:
     def __init__(self, engine: Engine, clock: Clock) -> None:
         self.engine = engine
         self.clock = clock
-        self._resting = Resting(engine.feed, self._entry, clock.now, engine.check)
+        self.begins_here: Callable[[str], bool] = engine.shards.owns
+        """Whether an execution of an id that we make is one to begin here."""
+        self._resting = Resting(engine.feed, self._entry, clock.now, engine.check, engine.own_at_hand)  # fmt: skip
 
     async def admitted(self, who: Principal, powers: frozenset[May], execution: str) -> Principal:
         """Return whoever may do one of some things with an execution; see ``petra.desk.letting_in``."""
@@ -102,7 +103,7 @@ class Desk:
         actor, by = who.signature(May.START)
         return await self.engine.start(
             playbook, workload, execution=execution, command=command, actor=actor, by=by,
-            allow_unsound=how.get("allow_unsound", False), labels=how.get("labels"), gathered=how.get("beside"),
+            allow_unsound=how.get("allow_unsound", False), labels=how.get("labels"), gathered=how.get("beside"), sent=how.get("sent"),
             namespace=who.namespace, business_key=how.get("business_key", ""), priority=how.get("priority"),
         )  # fmt: skip
 
@@ -227,7 +228,7 @@ class Desk:
         cursor: str | None = None,
         limit: int = PAGE,
     ) -> Page[WorkItemRow]:
-        """List work items of the namespace by priority, then age."""
+        """List work items of the namespace in the order that is wanted."""
         who.must_one(ITEMS)
         return await self.engine.store.work_items(narrowed(who, wanted), cursor=cursor, limit=limit)
 
@@ -250,9 +251,12 @@ class Desk:
     # Acting
 
     async def ask(
-        self, who: Principal, execution: str, command: c.CallerCommand, *, request: str = ""
-    ) -> Answered:
+        self, who: Principal, execution: str, command: c.CallerCommand, *, request: str = "",
+        sent: AsSent | None = None,
+    ) -> Answered:  # fmt: skip
         """Give a command to an execution, under the name of whoever asks; the same ``request`` again happens once.
+
+        It is the same if it was ``sent`` alike, or else if the command is the same.
 
         Raises:
             ForbiddenError: they may not.
@@ -262,7 +266,7 @@ class Desk:
             execution,
             lambda now: at(signed, now),
             command=request,
-            request=msgspec.to_builtins(signed),
+            request=sent or msgspec.to_builtins(signed),
         )
 
     async def give(self, who: Principal, execution: str, command: c.CallerCommand) -> None:
@@ -279,20 +283,12 @@ class Desk:
         Raises:
             UsageError: there is none, there are several, or the act was refused.
         """
-        who.must(May.DECIDE)
-        signed = who.signed(act)
-        entry = await self.engine.view(execution)
-        item = meant_item(entry, step, signed.actor, signed.roles)
-        await self.give(who, execution, msgspec.structs.replace(act, item=item.id))
+        item = await meant(self.engine, who, execution, step)
+        await self.give(who, execution, msgspec.structs.replace(act, item=item))
 
     def new_id(self) -> str:
         """Make an id for an execution, of our own shards if we have some: then we need not ask others."""
-        execution = new_id(self.clock)
-        for _ in range(ID_TRIES):
-            if self.engine.shards.owns(execution):
-                break
-            execution = new_id(self.clock)
-        return execution
+        return new_id_of(self.clock, self.begins_here)
 
 
 def _accepted(answered: Answered) -> None:

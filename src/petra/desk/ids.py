@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Callable
 from typing import Final
 
 from petra.clock import Clock
@@ -16,6 +17,7 @@ from petra.namespaces import DEFAULT
 
 BETWEEN: Final = "::"
 """What stands between a namespace and an id that was chosen in it."""
+ID_TRIES: Final = 1_000
 _MADE: Final = re.compile(r"[0-9a-f]{12}-[0-9a-f]{12}")
 
 
@@ -23,6 +25,12 @@ def new_id(clock: Clock) -> str:
     """Make an id for an execution: time first, so that ids sort by age."""
     stamp = int(clock.now() * 1000).to_bytes(6, "big").hex()
     return f"{stamp}-{os.urandom(6).hex()}"
+
+
+def new_id_of(clock: Clock, is_meant: Callable[[str], bool]) -> str:
+    """Make an id of a kind, if one is soon found."""
+    ids = (new_id(clock) for _ in range(ID_TRIES))
+    return next(filter(is_meant, ids), "") or new_id(clock)
 
 
 def chosen_id(namespace: str, given: str) -> str:

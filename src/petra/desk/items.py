@@ -4,13 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
+from petra.desk.principal import Principal
+from petra.engine import Engine
 from petra.engine.cache import Entry
 from petra.errors import UsageError
+from petra.kernel import commands as c
 from petra.kernel.human import why_not
 from petra.kernel.waiting import WorkItem
 
 SHORT = 6
 """So many characters of an item's id are enough, where only one begins with them."""
+
+
+class NoItemError(UsageError):
+    """Nothing is open at that step, or there is no such step."""
 
 
 def open_item(entry: Entry, step: str) -> WorkItem:
@@ -59,6 +66,18 @@ def meant_item(
     return _one(entry, items, name)
 
 
+async def meant(engine: Engine, who: Principal, execution: str, name: str) -> str:
+    """Return the id of the work item that somebody means who asks in their own name.
+
+    Raises:
+        ForbiddenError: they may not decide anything.
+        UsageError: there is none, or there are several.
+    """
+    signed = who.signed(c.Act(now=0.0, item=name, act="claim"))
+    entry = await engine.view(execution)
+    return meant_item(entry, name, signed.actor, signed.roles).id
+
+
 def _named(entry: Entry, name: str) -> WorkItem | None:
     known = entry.state.items.get(name)
     if known is not None or name in entry.program.steps or len(name) < SHORT:
@@ -78,7 +97,7 @@ def _one(entry: Entry, items: list[WorkItem], name: str) -> WorkItem:
         raise UsageError(
             f"'{name}' has {len(items)} open work items; which one? {_names(entry, items)}"
         )
-    raise UsageError(
+    raise NoItemError(
         f"step '{name}' of {entry.state.id} has no open work item; see 'petra task list'"
     )
 

@@ -13,10 +13,10 @@ from petra.engine.plight import explained, troubles
 
 async def looked(engine: Engine, execution: str) -> dict[str, Any]:
     """Return what is wrong with workers, and the explanation of an execution, if one is named."""
-    found: dict[str, Any] = {"troubles": troubles(engine.custody)}
+    shown: dict[str, Any] = {"troubles": troubles(engine.custody)}
     if execution:
         entry = await engine.view(execution)
         explanation = explained(engine.custody, entry, engine.retries)
         lines = Lines(engine.store)
-        found["explanation"] = msgspec.to_builtins(await lines.with_places(execution, explanation))
-    return found
+        shown["explanation"] = msgspec.to_builtins(await lines.with_places(execution, explanation))
+    return shown

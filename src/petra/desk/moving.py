@@ -9,6 +9,7 @@ from petra.desk.principal import Principal
 from petra.desk.requests import Move
 from petra.desk.starting import gathered
 from petra.engine import Answered, Engine
+from petra.engine.answers import AsSent
 from petra.errors import UsageError
 from petra.kernel import commands as c
 from petra.kernel.migration import MovedOnError, examined
@@ -17,8 +18,10 @@ TRIES = 20
 """So often a move is proved anew because the execution has moved on meanwhile."""
 
 
-async def move(engine: Engine, who: Principal, request: Move) -> Answered:
-    """Move an execution; the answer says why not, if it cannot.
+async def move(
+    engine: Engine, who: Principal, request: Move, sent: AsSent | None = None
+) -> Answered:
+    """Move an execution; the answer says why not, if it cannot. ``sent`` is as for ``branch``.
 
     Raises:
         UsageError: it moves on faster than a move can be proved.
@@ -40,7 +43,7 @@ async def move(engine: Engine, who: Principal, request: Move) -> Answered:
         with contextlib.suppress(MovedOnError):
             return await engine.migrate(
                 request.execution, partial(c.at, command), target, command=request.id,
-                request=[request.renamed, request.actor, request.reason],
+                request=sent or [request.renamed, request.actor, request.reason],
             )  # fmt: skip
     raise UsageError(
         f"execution {request.execution} moves on faster than a move can be proved; 'petra pause' it first"

@@ -13,7 +13,7 @@ from petra.engine.references import references_of
 from petra.errors import ObjectError
 from petra.kernel import Record, verify
 from petra.kernel.replay import BadRecord
-from petra.objects import Objects, Reference, read_reference
+from petra.objects import ObjectStore, Reference, read_reference
 from petra.store.base import Store
 from petra.store.rows import RecordRow as Row
 
@@ -31,7 +31,7 @@ def noting(rows: Iterable[Row], held: Held) -> Iterator[Row]:
 
 
 async def objects_hold(
-    objects: Objects, store: Store, entry: Entry, held: Held
+    objects: ObjectStore, store: Store, entry: Entry, held: Held
 ) -> BadRecord | None:
     """Name the first record that refers to an object that is missing, broken or somebody else's."""
     allowed: dict[str, bool] = {}
@@ -80,7 +80,7 @@ def prove(execution: str, rows: Iterable[Row], version: int, head: bytes) -> Bad
 async def verified(
     store: Store,
     cache: Cache,
-    objects: Objects | None,
+    objects: ObjectStore | None,
     execution: str,
     elsewhere: Callable[..., Any],
 ) -> tuple[int, BadRecord | None]:

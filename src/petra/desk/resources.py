@@ -17,7 +17,7 @@ from petra.desk.principal import May, Principal
 from petra.desk.requests import OnResources
 from petra.engine import Engine
 from petra.engine.documents import Documents
-from petra.engine.shared import CONFIGURED, SharedResources
+from petra.engine.shared_resources import CONFIGURED, SharedResources
 from petra.errors import UsageError
 from petra.kernel.explain import Explanation, InLine, Waiting
 from petra.kernel.permit_state import QUOTA
@@ -43,10 +43,10 @@ class Lines:
 
     async def listed(self, namespace: str) -> dict[str, Any]:
         """Return the resources of a namespace, and the lines in which somebody is in or waits."""
-        found = await self._shared.listed(namespace)
+        kept = await self._shared.listed(namespace)
         lines = await self._store.permits.lines(namespace)
         return {
-            "resources": [_resource(one, lines) for one in found],
+            "resources": [_resource(one, lines) for one in kept],
             "lines": [line_data(one) for one in lines],
         }
 
@@ -56,31 +56,31 @@ class Lines:
         Raises:
             UnknownResourceError: there is none of that name.
         """
-        found = await self._shared.find(name, namespace)
-        if found is None:
+        resource = await self._shared.find(name, namespace)
+        if resource is None:
             raise _unknown(name)
         lines = await self._store.permits.lines(namespace, limit_of(name))
         return {
-            **_resource(found, lines),
+            **_resource(resource, lines),
             "lines": [await self.line(one.line) for one in lines[:SHOWN]],
         }
 
     async def line(self, name: LineName) -> dict[str, Any]:
         """Return a line: who is in, who waits, in order."""
-        found = await self._store.permits.line(name)
-        count = LineCount(line=name, used=found.used, waiting=found.waiting)
+        whole = await self._store.permits.line(name)
+        count = LineCount(line=name, used=whole.used, waiting=whole.waiting)
         return {
             **line_data(count),
-            "holders": [_permit(one) for one in found.holders],
-            "queue": [_permit(one) for one in found.queue],
+            "holders": [_permit(one) for one in whole.holders],
+            "queue": [_permit(one) for one in whole.queue],
         }
 
     async def places(self, namespace: str, executions: Collection[str]) -> list[dict[str, Any]]:
         """Return how many stand in front of some executions, of those that wait for a limit."""
-        found = await self._store.permits.places(executions, namespace)
+        places = await self._store.permits.places(executions, namespace)
         return [
             {"execution": one.execution, "limit": one.line.limit, "key": one.line.key, "ahead": one.ahead}
-            for one in found
+            for one in places
         ]  # fmt: skip
 
     async def with_places(self, execution: str, explanation: Explanation) -> Explanation:

@@ -13,9 +13,10 @@ from collections.abc import Awaitable, Callable
 from typing import Final
 
 from petra.desk.result import REST, Result, result_of
+from petra.engine.bells import Bell
 from petra.engine.cache import Entry, UnknownExecutionError
 from petra.engine.codec import status_of
-from petra.engine.feed import Bell, Feed
+from petra.engine.feed import Feed
 
 OVER: Final = frozenset({"completed", "partial", "failed", "aborted", "stuck"})
 ENDED: Final = OVER - {"stuck"}
@@ -36,12 +37,17 @@ class Resting:
         look: Callable[[str], Awaitable[Entry]],
         now: Callable[[], float],
         check: Callable[[], None] = lambda: None,
+        peek: Callable[[str], Entry | None] = lambda _: None,
     ) -> None:
-        """Make one; ``look`` brings an execution, ``check`` raises once nobody goes on with any."""
+        """Make one; ``look`` brings an execution, ``check`` raises once nobody goes on with any.
+
+        ``peek`` returns one that is in memory, for which nobody has to wait.
+        """
         self._feed = feed
         self._look = look
         self._now = now
         self._check = check
+        self._peek = peek
 
     async def until(self, execution: str, wanted: Callable[[Result], bool]) -> Result:
         """Wait until a change is what the caller waits for."""
@@ -66,7 +72,8 @@ class Resting:
         """Wait until an execution ends, or rests and neither a child nor, within that time, a timer will wake it."""
         with self._feed.bell(execution, curious=False) as bell:
             while True:
-                entry = await self._entry(execution)
+                self._check()
+                entry = self._peek(execution) or await self._look(execution)
                 if entry.busy or not self._rests(entry, followed_s):
                     await bell.heard()
                     continue

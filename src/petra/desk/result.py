@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
+from functools import partial
 from itertools import islice
 from typing import Any
 
@@ -10,6 +12,7 @@ from msgspec import Struct, field
 from msgspec.structs import asdict
 
 from petra.desk.forms import example
+from petra.desk.long_logs import beside_the_loop
 from petra.desk.requests import Begin, ForkRequest, Reply
 from petra.engine.cache import Entry
 from petra.engine.codec import from_row, status_of
@@ -19,6 +22,7 @@ from petra.kernel.human import excluded
 from petra.kernel.state import State
 from petra.kernel.waiting import WorkItem
 from petra.store.base import Store
+from petra.store.rows import RecordRow
 from petra.values import canonical
 
 REST = frozenset({"completed", "partial", "failed", "aborted", "waiting", "stuck", "paused"})
@@ -126,11 +130,15 @@ def result_data(result: Result) -> dict[str, Any]:
     return {**asdict(result), "waiting_on": result.waiting_on}
 
 
+def _read(rows: Sequence[RecordRow]) -> list[Record]:
+    return [from_row(row) for row in rows]
+
+
 async def records_of(store: Store, execution: str, after: int = 0) -> list[Record]:
     """Return the log of an execution, behind a record."""
     records: list[Record] = []
     while True:
         rows = await store.read(execution, after=after + len(records), limit=_PAGE)
-        records += [from_row(row) for row in rows]
+        records += await beside_the_loop(len(rows), partial(_read, rows))
         if len(rows) < _PAGE:
             return records

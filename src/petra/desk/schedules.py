@@ -6,6 +6,7 @@ Rule 2: it is found by its label. One that has handed on leads to the next, whic
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from petra.calendar import instant, written
@@ -128,10 +129,13 @@ class Schedules:
         await self._steer(who, name, c.Steer(now=0.0, act="run", child=child), command)
         return {"execution": child}
 
-    async def backfill(
-        self, who: Principal, name: str, since: str, until: str, *, dry_run: bool
+    async def backfill(  # noqa: PLR0913 - a range, and how
+        self, who: Principal, name: str, since: str, until: str, *, dry_run: bool, command: str = ""
     ) -> dict[str, Any]:
-        """Start its playbook for every time of a range in the past; with ``dry_run`` only count them."""
+        """Start its playbook for every time of a range in the past; with ``dry_run`` only count them.
+
+        The same ``command`` again fills nothing in.
+        """
         who.must(May.STEER)
         _, table = await self._tables.table(who.namespace, name)
         zone = table.schedule.timezone
@@ -145,26 +149,32 @@ class Schedules:
         told["until"] = written(end, zone)
         if not dry_run:
             steer = c.Steer(now=0.0, act="backfill", since=begin, until=end)
-            await self._steer(who, name, steer)
+            await self._steer(who, name, steer, command, asked=["backfill", since, until])
         return told
 
     async def _steer(
-        self, who: Principal, name: str, steer: c.Steer, command: str = ""
+        self,
+        who: Principal,
+        name: str,
+        steer: c.Steer,
+        command: str = "",
+        *,
+        asked: Sequence[Any] | None = None,
     ) -> dict[str, Any]:
         """Have something done; where another execution keeps it by then, that one is asked.
 
         Raises:
             UsageError: it was refused.
         """
-        given = who.signed(steer)
-        asked = [given.act, given.since, given.until]
+        signed = who.signed(steer)
+        question = list(asked or (signed.act, signed.since, signed.until))
         execution, _ = await self._tables.table(who.namespace, name)
-        answered = await self._engine.steer(execution, given, command=command, request=asked)
+        answered = await self._engine.steer(execution, signed, command=command, request=question)
         if answered.refused == "the execution is completed":  # it has handed on since
             execution, _ = await self._tables.table(who.namespace, name)
-            answered = await self._engine.steer(execution, given, request=asked)
+            answered = await self._engine.steer(execution, signed, request=question)
         _accepted(answered)
-        return {"name": name, "done": given.act}
+        return {"name": name, "done": signed.act}
 
 
 def _lineage(namespace: str, name: str, known: tuple[StoredExecution, ...]) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TypedDict
 
 from petra.desk.requests import Beside
+from petra.engine.answers import AsSent
 from petra.engine.catalogue import ReadsTexts
 from petra.library import Gathered
 from petra.playbook import Reading, to_yaml
@@ -22,6 +23,8 @@ class How(TypedDict, total=False):
     """Lower comes first where executions wait for each other; as the playbook says when absent."""
     beside: Gathered | None
     """What it may call, beside what is applied."""
+    sent: AsSent | None
+    """What the caller sent, where that and not what starts is the question under its ``command``."""
 
 
 def beside(company: Gathered) -> Beside | None:

@@ -46,17 +46,17 @@ class Timetables:
     async def listed(self, namespace: str) -> list[dict[str, Any]]:
         """Return every schedule that is kept, by name."""
         wanted = ExecutionFilter(playbook="schedule", namespace=namespace)
-        found: dict[str, StoredExecution] = {}
+        keepers: dict[str, StoredExecution] = {}
         cursor: str | None = None
-        while len(found) < LISTED_MAX:
+        while len(keepers) < LISTED_MAX:
             page = await self.store.executions(wanted, cursor=cursor, limit=LISTED_MAX)
             for one in page.rows:
                 if one.row.ended is None and KEEPS in one.row.labels:
-                    found.setdefault(one.row.labels[KEEPS], one)
+                    keepers.setdefault(one.row.labels[KEEPS], one)
             cursor = page.cursor
             if cursor is None:
                 break
-        return [await self._shown(found[name].row.id) for name in sorted(found)]
+        return [await self._shown(keepers[name].row.id) for name in sorted(keepers)]
 
     async def get(self, namespace: str, name: str) -> dict[str, Any]:
         """Return a schedule, with what comes next and what came of the last."""
@@ -117,7 +117,7 @@ def _handed_on(state: State) -> bool:
 
 def schedule_data(state: State, table: Timetable) -> dict[str, Any]:
     """Return a schedule as it is shown: its text, what comes next, and what has been passed."""
-    schedule, found = table.schedule, coming(table)
+    schedule, upcoming = table.schedule, coming(table)
     ahead = islice(schedule.rhythm.times(table.cursor), NEXT_SHOWN) if not table.paused else ()
     return {
         "name": schedule.name, "playbook": schedule.playbook, "version": schedule.version,
@@ -125,7 +125,7 @@ def schedule_data(state: State, table: Timetable) -> dict[str, Any]:
         "words": in_words(schedule), "overlap": schedule.overlap, "catch_up_s": schedule.catch_up_s,
         "jitter_s": schedule.jitter_s, "workload": schedule.workload, "paused": table.paused,
         "document": table.document, "digest": table.digest, "next": [_nominal(schedule, *one) for one in ahead],
-        "due": written(found.due, "UTC") if found is not None else None,
+        "due": written(upcoming.due, "UTC") if upcoming is not None else None,
         "running": list(table.running), "queued": [written(one, schedule.timezone) for one in table.queue],
         "filling": _filling(table), "started": table.fired, "passed": dict(table.passed), "trouble": table.trouble or None,
         "execution": state.id,

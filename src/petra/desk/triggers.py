@@ -116,8 +116,8 @@ class DeskTriggers:
         """Return what a trigger names and is not there."""
         trigger = kept.trigger
         version = None if trigger.version is None else str(trigger.version)
-        found = await self._engine.store.find_playbook(trigger.playbook, version, kept.namespace)
-        lacks = [] if found is not None else [f"there is no playbook '{trigger.playbook}' yet"]
+        playbook = await self._engine.store.find_playbook(trigger.playbook, version, kept.namespace)
+        lacks = [] if playbook is not None else [f"there is no playbook '{trigger.playbook}' yet"]
         secret = trigger.webhook.secret if trigger.webhook is not None else None
         if trigger.postgres is not None:
             secret = trigger.postgres.connection
@@ -211,14 +211,14 @@ class DeskTriggers:
 
     async def _all(self, who: Principal, name: str) -> list[ArrivalRow]:
         wanted = ArrivalFilter(namespace=who.namespace, trigger=name, state="dead")
-        found: list[ArrivalRow] = []
+        letters: list[ArrivalRow] = []
         cursor: str | None = None
         while True:
             page = await self._engine.store.arrivals.arrivals(wanted, cursor=cursor, limit=DEAD_MAX)
-            found += page.rows
+            letters += page.rows
             cursor = page.cursor
             if cursor is None:
-                return found
+                return letters
 
 
 def tested(rules: TriggerRules, event: dict[str, Any], now: float) -> dict[str, Any]:

@@ -105,7 +105,7 @@ class Brackets:
         return stop
 
     def _word_end(self, start: int, stop: int) -> int:
-        found = _FLOW_WORD.match(self.text, start, stop)
-        if found is None:
+        word = _FLOW_WORD.match(self.text, start, stop)
+        if word is None:
             return start + 1
-        return start + max(1, len(found[0].rstrip()))
+        return start + max(1, len(word[0].rstrip()))

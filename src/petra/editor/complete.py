@@ -14,7 +14,7 @@ from petra.editor.words import NAMES, PARTS, STATES, filters, tests
 from petra.expr import FUNCTIONS, SCOPES, Use
 from petra.kinds import KINDS
 from petra.playbook.credentials import CREDENTIAL_KINDS
-from petra.playbook.grammar import Field
+from petra.playbook.grammar import Field, about
 from petra.playbook.model import Credential, Task
 
 Kind = Literal["key", "word", "step", "task", "name", "filter"]
@@ -88,13 +88,13 @@ class _Here:
 
     def _keys(self, holder: Entry) -> Iterator[Suggestion]:
         place = self.text.place(holder)
-        found = keys_of(holder, place)
+        keys = keys_of(holder, place)
         there = {entry.key for entry in holder.entries if not entry.bare}
         dash = "- " if _needs_dash(holder, place) else ""
-        for key, field in found.items():
+        for key, field in keys.items():
             if key not in there:
                 yield self._made(key, "key", _about(field), f"{dash}{key}: ")
-        if not found:
+        if not keys:
             for name in self._free_keys(holder):
                 if name not in there:
                     yield self._made(name, "name", "", f"{name}: ")
@@ -135,7 +135,7 @@ class _Here:
         structs = self.text.place(parent).structs
         if self.entry.key == "kind" and Task in structs:
             for kind, fields in KINDS.items():
-                yield self._made(kind, "word", _first_line(fields), kind)
+                yield self._made(kind, "word", about(fields), kind)
             yield self._made("workbook", "word", "A task of the workbook, by its name.", "workbook")
         elif self.entry.key == "kind" and Credential in structs:
             yield from self._all(CREDENTIAL_KINDS, "word", "Where a secret comes from.")
@@ -167,11 +167,11 @@ class _Here:
 
     def _scope(self, use: Use | None) -> dict[str, str]:
         names = SCOPES[use] if use is not None else SCOPES[Use.OUTPUT]
-        found = {name: NAMES.get(name, "") for name in sorted(names)}
+        described = {name: NAMES.get(name, "") for name in sorted(names)}
         step = self.text.step_around(self.entry)
         if use in _ON_WORKER and step is not None:
-            found |= dict.fromkeys(self.text.tasks(step), "The result of this task.")
-        return found | dict.fromkeys(FUNCTIONS, "A function.")
+            described |= dict.fromkeys(self.text.tasks(step), "The result of this task.")
+        return described | dict.fromkeys(FUNCTIONS, "A function.")
 
     def _parts(self, path: tuple[str, ...]) -> Mapping[str, str]:
         """Return what may follow a path and its dot."""
@@ -223,10 +223,10 @@ class _Here:
             if _CURSOR not in label:
                 yield self._made(label, kind, about, label)
 
-    def _described(self, found: Mapping[str, str], kind: Kind) -> Iterator[Suggestion]:
-        for label, about in found.items():
+    def _described(self, described: Mapping[str, str], kind: Kind) -> Iterator[Suggestion]:
+        for label, words in described.items():
             if _CURSOR not in label:
-                yield self._made(label, kind, about, label)
+                yield self._made(label, kind, words, label)
 
     def _made(self, label: str, kind: Kind, about: str, insert: str) -> Suggestion:
         """Make a suggestion that replaces the word around the cursor."""
@@ -256,10 +256,6 @@ def _about(field: Field | None) -> str:
         return ""
     shapes = [field.shape, *field.shape.options]
     said = [shape.note.description for shape in shapes if shape.note.description]
-    said += [_first_line(shape.struct) for shape in shapes if shape.struct is not None]
+    said += [about(shape.struct) for shape in shapes if shape.struct is not None]
     needed = " Required." if field.required else ""
     return (said[0] if said else "") + needed
-
-
-def _first_line(struct: type) -> str:
-    return (struct.__doc__ or "").split("\n")[0]

@@ -32,12 +32,12 @@ class Entry:
     @property
     def ancestors(self) -> list[Entry]:
         """The entries around it and itself, from the outside; the document itself is not one."""
-        found: list[Entry] = []
+        entries: list[Entry] = []
         entry: Entry | None = self
         while entry is not None and entry.parent is not None:
-            found.append(entry)
+            entries.append(entry)
             entry = entry.parent
-        return found[::-1]
+        return entries[::-1]
 
     def find(self, key: str) -> Entry | None:
         """Return the entry under a key."""
@@ -45,8 +45,8 @@ class Entry:
 
     def text(self, key: str) -> str:
         """Return the scalar under a key; empty where there is none."""
-        found = self.find(key)
-        return found.value if found is not None else ""
+        entry = self.find(key)
+        return entry.value if entry is not None else ""
 
     def walk(self) -> Iterator[Entry]:
         """Yield every entry inside, in the order of the text."""
@@ -59,8 +59,8 @@ class Entry:
 
 def match_end(pattern: re.Pattern[str], text: str, at: int, end: int) -> int:
     """Return where a pattern that begins here ends; here, where it does not match."""
-    found = pattern.match(text, at, end)
-    return found.end() if found is not None else at
+    match = pattern.match(text, at, end)
+    return match.end() if match is not None else at
 
 
 def bare_words(written: str) -> str:

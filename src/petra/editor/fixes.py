@@ -52,11 +52,11 @@ def offset_of(text: str, problem: Problem, starts: Sequence[int]) -> int:
 def fix(text: Text, problem: Problem, starts: Sequence[int] | None = None) -> Edit | None:
     """Return the edit that a problem's hint describes, where it is one that can be made."""
     start, end = extent(text, problem, starts or line_starts(text.text))
-    if found := _NEAR.match(problem.hint) or _SAY.match(problem.hint):
-        return _replaced(text.text, start, end, found[1])
-    found = _WRITE.match(problem.hint)
-    if found is not None and _PLACEHOLDER not in found[1]:
-        written = found[1]
+    if match := _NEAR.match(problem.hint) or _SAY.match(problem.hint):
+        return _replaced(text.text, start, end, match[1])
+    match = _WRITE.match(problem.hint)
+    if match is not None and _PLACEHOLDER not in match[1]:
+        written = match[1]
         if problem.code == "P007":
             bare = written[1:-1].replace("''", "'") if written[0] == "'" else written[1:-1]
             end = start + len(bare) if text.text.startswith(bare, start) else end

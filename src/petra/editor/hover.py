@@ -11,7 +11,7 @@ from petra.editor.names import Name, Text
 from petra.editor.words import NAMES, STATES, filters, tests
 from petra.kinds import KINDS
 from petra.playbook.codes import CODES
-from petra.playbook.grammar import Field, Shape
+from petra.playbook.grammar import Field, Shape, about
 from petra.playbook.model import Task
 from petra.playbook.problems import line_starts
 
@@ -54,8 +54,8 @@ def hover(text: Text, offset: int) -> Hover | None:
 def _at(pattern: re.Pattern[str], text: str, offset: int) -> re.Match[str] | None:
     start = text.rfind("\n", 0, offset) + 1
     end = text.find("\n", offset)
-    found = pattern.finditer(text, start, end if end >= 0 else len(text))
-    return next((match for match in found if match.start() <= offset <= match.end()), None)
+    matches = pattern.finditer(text, start, end if end >= 0 else len(text))
+    return next((match for match in matches if match.start() <= offset <= match.end()), None)
 
 
 # Keys
@@ -70,7 +70,7 @@ def _of_key(entry: Entry, field: Field | None) -> str:
     for shape in shapes:
         struct = shape.struct or (shape.item.struct if shape.item is not None else None)
         if struct is not None and not said:
-            said = (struct.__doc__ or "").split("\n")[0]
+            said = about(struct)
     lines += ["", said] if said else []
     default = field.default() if not field.required else None
     if field.required:
@@ -90,8 +90,8 @@ def _value(shape: Shape) -> str:
         case "map" | "struct":
             return "mapping"
         case "union":
-            found = [_value(option) for option in shape.options if option.kind != "null"]
-            return " or ".join(dict.fromkeys(found))
+            values = [_value(option) for option in shape.options if option.kind != "null"]
+            return " or ".join(dict.fromkeys(values))
         case _:
             return _KINDS.get(shape.kind, shape.kind)
 
@@ -126,8 +126,8 @@ def _is_kind(text: Text, entry: Entry) -> bool:
 def _targets(step: Entry) -> list[str]:
     routing = step.find("next")
     arcs = routing.find("arcs") if routing is not None else None
-    found = [arc.text("step") for arc in arcs.entries] if arcs is not None else []
-    return [target for target in dict.fromkeys(found) if target]
+    targets = [arc.text("step") for arc in arcs.entries] if arcs is not None else []
+    return [target for target in dict.fromkeys(targets) if target]
 
 
 # Values
@@ -138,7 +138,7 @@ def _of_value(text: Text, entry: Entry, word: re.Match[str]) -> str:
     if "{{" in before or "{%" in before:
         return _in_template(before, word[0])
     if entry.key == "kind" and word[0] in KINDS:
-        return f"**kind: {word[0]}**\n\n{(KINDS[word[0]].__doc__ or '').split(chr(10))[0]}"
+        return f"**kind: {word[0]}**\n\n{about(KINDS[word[0]])}"
     place = text.place(entry)
     if word[0] in place.choices and place.field is not None:
         return _of_key(Entry(place.field.key, 0, 0, 0), place.field)
@@ -147,8 +147,8 @@ def _of_value(text: Text, entry: Entry, word: re.Match[str]) -> str:
 
 def _in_template(before: str, word: str) -> str:
     bare = before.rstrip()
-    if bare.endswith("|") and word in (found := filters()):
-        return f"**{word}** (filter)\n\n{found[word]}"
+    if bare.endswith("|") and word in (known := filters()):
+        return f"**{word}** (filter)\n\n{known[word]}"
     if re.search(r"\bis(\s+not)?$", bare) and word in (asked := tests()):
         return f"**{word}** (test)\n\n{asked[word]}"
     if re.search(r"\bstep\.[\w-]+\.status\.$", bare) and word in STATES:

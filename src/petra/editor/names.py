@@ -85,35 +85,35 @@ class Text:
     @cached_property
     def steps(self) -> dict[str, Entry]:
         """The steps, by name; the first wins."""
-        found: dict[str, Entry] = {}
+        by_name: dict[str, Entry] = {}
         for item in self.workflow:
             if name := item.text("step"):
-                found.setdefault(name, item)
-        return found
+                by_name.setdefault(name, item)
+        return by_name
 
     def tasks(self, step: Entry) -> dict[str, Entry]:
         """The tasks of a step that have names."""
-        found: dict[str, Entry] = {}
+        by_name: dict[str, Entry] = {}
         for entry in step.walk():
             name = entry.find("name")
             if entry.is_item and name is not None and _is_task(entry):
-                found.setdefault(name.value, entry)
-        return found
+                by_name.setdefault(name.value, entry)
+        return by_name
 
     @property
     def ctx_keys(self) -> list[str]:
         """The keys of ctx that are declared or written anywhere."""
-        found: dict[str, None] = {}
+        names: dict[str, None] = {}
         executor = self.root.find("executor")
         spec = executor.find("spec") if executor is not None else None
         declared = spec.find("ctx") if spec is not None else None
-        found |= dict.fromkeys(_keys(declared))
+        names |= dict.fromkeys(_keys(declared))
         for entry in self.root.walk():
             if entry.key == "set_ctx":
-                found |= dict.fromkeys(_keys(entry))
+                names |= dict.fromkeys(_keys(entry))
             elif entry.key == "into" and entry.value:
-                found[entry.value] = None
-        return [key for key in found if key]
+                names[entry.value] = None
+        return [key for key in names if key]
 
     def keys_under(self, *path: str) -> list[str]:
         """The keys under a path of keys, such as those of workload."""
@@ -130,8 +130,8 @@ class Text:
     @property
     def workbook(self) -> dict[str, Entry]:
         """The tasks of the workbook, by name."""
-        found = self.root.find("workbook")
-        entries = found.entries if found is not None else []
+        workbook = self.root.find("workbook")
+        entries = workbook.entries if workbook is not None else []
         named = {(entry.key or entry.text("name")): entry for entry in entries}
         return {name: entry for name, entry in named.items() if name}
 
@@ -141,8 +141,8 @@ class Text:
         return next((part for part in inside if part.parent is self._workflow and part.is_item), None)  # fmt: skip
 
     def _items(self, key: str) -> list[Entry]:
-        found = self.root.find(key)
-        return [item for item in found.entries if item.is_item] if found is not None else []
+        entry = self.root.find(key)
+        return [item for item in entry.entries if item.is_item] if entry is not None else []
 
     # Where names are written and named
 
@@ -165,8 +165,8 @@ class Text:
 
     def name_at(self, offset: int) -> Name | None:
         """Return the name at a place."""
-        found = (name for name in self.names() if name.start <= offset <= name.end)
-        return next(found, None)
+        here = (name for name in self.names() if name.start <= offset <= name.end)
+        return next(here, None)
 
     def _names_in(self, entry: Entry, steps: frozenset[str]) -> Iterator[Name]:
         if entry.style in ("", "flow"):
@@ -206,9 +206,9 @@ class Text:
             return
         for tag in _TAG.finditer(text):
             base = entry.value_start + tag.start()
-            for found in _NAME.finditer(tag[0]):
-                if found[2] in steps:
-                    yield Name("step", found[2], base + found.start(2), base + found.end(2))
+            for match in _NAME.finditer(tag[0]):
+                if match[2] in steps:
+                    yield Name("step", match[2], base + match.start(2), base + match.end(2))
             for call in _HELPER.finditer(tag[0]):
                 for word in _WORD.finditer(call[1]):
                     start = base + call.start(1) + word.start()
@@ -222,9 +222,9 @@ def text_of(text: str) -> Text:
 
 
 def _keys(entry: Entry | None) -> Iterator[str]:
-    for found in entry.entries if entry is not None else ():
-        if found.key and not found.bare:
-            yield found.key
+    for inner in entry.entries if entry is not None else ():
+        if inner.key and not inner.bare:
+            yield inner.key
 
 
 def _is_task(entry: Entry) -> bool:

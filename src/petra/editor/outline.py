@@ -80,8 +80,8 @@ class _Outliner:
     def _value(self, entry: Entry, at: int, end: int, column: int) -> int:
         """Read what stands behind a key or a dash; where the next line begins."""
         at = match_end(_INDENT, self.text, at, end)
-        while found := _PROPERTY.match(self.text, at, end):
-            at = found.end()
+        while match := _PROPERTY.match(self.text, at, end):
+            at = match.end()
         if at >= end or self.text[at] == "#":
             entry.value_start = entry.value_end = at
             return end + 1
@@ -157,5 +157,5 @@ class _Outliner:
         return at - start <= column and not (closing and self.text[at] in "]}")
 
     def _line_end(self, at: int) -> int:
-        found = self.text.find("\n", at)
-        return found if found >= 0 else len(self.text)
+        newline = self.text.find("\n", at)
+        return newline if newline >= 0 else len(self.text)

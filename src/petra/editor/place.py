@@ -64,10 +64,10 @@ class Place:
     @property
     def structs(self) -> list[type[msgspec.Struct]]:
         """The structs that its value may be, itself or as the items of a list."""
-        found = [shape.struct for shape in _flat(self.shapes) if shape.struct is not None]
+        structs = [shape.struct for shape in _flat(self.shapes) if shape.struct is not None]
         items = [shape.item for shape in _flat(self.shapes) if shape.kind == "list" and shape.item]
-        found += [shape.struct for shape in _flat(items) if shape.struct is not None]
-        return list(dict.fromkeys(found))
+        structs += [shape.struct for shape in _flat(items) if shape.struct is not None]
+        return list(dict.fromkeys(structs))
 
     @property
     def choices(self) -> list[str]:
@@ -81,10 +81,10 @@ class Place:
     @property
     def facts(self) -> Mapping[str, Any]:
         """What its annotations say beside its type."""
-        found: dict[str, Any] = {}
+        written: dict[str, Any] = {}
         for shape in _flat(self.shapes):
-            found |= shape.note.facts
-        return found
+            written |= shape.note.facts
+        return written
 
 
 ROOT = Place(None, (shape_of(model.Playbook),))
@@ -92,10 +92,10 @@ ROOT = Place(None, (shape_of(model.Playbook),))
 
 def keys_of(entry: Entry, place: Place) -> dict[str, Field]:
     """Return the keys that an entry may have, by their names."""
-    found: dict[str, Field] = {}
+    fields: dict[str, Field] = {}
     for struct in place.structs:
-        found |= _grammar(struct, entry)
-    return found
+        fields |= _grammar(struct, entry)
+    return fields
 
 
 def inside(place: Place, entry: Entry) -> Place:
@@ -105,19 +105,19 @@ def inside(place: Place, entry: Entry) -> Place:
     assert entry.parent is not None
     assert entry.key is not None
     for struct in place.structs:
-        found = _grammar(struct, entry.parent).get(entry.key)
-        if found is not None:
-            return Place(found, (found.shape,), _use(found, place, struct, entry))
+        field = _grammar(struct, entry.parent).get(entry.key)
+        if field is not None:
+            return Place(field, (field.shape,), _use(field, place, struct, entry))
     inner = [shape.item for shape in _flat(place.shapes) if shape.kind == "map" and shape.item]
     return Place(None, tuple(inner), place.use)
 
 
-def _use(found: Field, place: Place, struct: type[msgspec.Struct], entry: Entry) -> Use | None:
+def _use(field: Field, place: Place, struct: type[msgspec.Struct], entry: Entry) -> Use | None:
     """Return the place of use of its templates, if it may hold any."""
     assert entry.parent is not None
-    if struct is model.Task and found.key in _TASK_USES and _is_of_server(entry.parent):
+    if struct is model.Task and field.key in _TASK_USES and _is_of_server(entry.parent):
         return Use.SERVER_TASK
-    uses = [shape.note.facts.get("use") for shape in _flat((found.shape,))]
+    uses = [shape.note.facts.get("use") for shape in _flat((field.shape,))]
     return next((use for use in uses if use is not None), place.use)
 
 
@@ -137,15 +137,15 @@ def _grammar(struct: type[msgspec.Struct], holder: Entry) -> Mapping[str, Field]
 def _by_kind(
     struct: type[msgspec.Struct], kind: str = "", *, sugar: bool = False
 ) -> Mapping[str, Field]:
-    found = dict(fields_of(struct))
+    grammar = dict(fields_of(struct))
     if struct is model.Task:
-        found |= fields_of(KINDS[kind]) if kind in KINDS else {}
-        found |= fields_of(Sugar) if sugar else {}
+        grammar |= fields_of(KINDS[kind]) if kind in KINDS else {}
+        grammar |= fields_of(Sugar) if sugar else {}
     elif struct is model.Credential:
-        found |= {key: _ANY_FIELDS[key] for key in CREDENTIAL_KINDS.get(kind, ())}
+        grammar |= {key: _ANY_FIELDS[key] for key in CREDENTIAL_KINDS.get(kind, ())}
     elif extra_of(struct) == "knobs":
-        found |= fields_of(Knobs)
-    return found
+        grammar |= fields_of(Knobs)
+    return grammar
 
 
 _ANY_FIELDS: Mapping[str, Field] = MappingProxyType(

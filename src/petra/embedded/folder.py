@@ -25,7 +25,7 @@ from petra.engine.retention import Retention
 from petra.engine.scope import Scope, family
 from petra.engine.store_clock import by_store
 from petra.notify.channels import NOTIFY_FILE, read_notify
-from petra.objects import Objects, open_objects
+from petra.objects import ObjectStore, open_objects
 from petra.private import make_file, take
 from petra.store.address import BUCKET, DATABASE, STORE, open_store
 from petra.store.base import Store
@@ -43,7 +43,7 @@ CLOSED = "closed-in-order"
 _log = logging.getLogger(__name__)
 
 
-def home_objects(home: Path) -> Objects:
+def home_objects(home: Path) -> ObjectStore:
     """Return the large results of a folder.
 
     Raises:

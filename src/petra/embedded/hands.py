@@ -10,6 +10,7 @@ from contextlib import asynccontextmanager
 from signal import Signals
 from typing import Final
 
+from petra import __version__
 from petra.embedded.pulse import Pulse
 from petra.worker.child import Child, NotStartedError, grown
 
@@ -27,7 +28,7 @@ async def starter(*arguments: str) -> AsyncIterator[Start]:
     async with grown() as stem:
 
         async def start(*more: str) -> Child:
-            return await stem.fork([*PATIENT, *arguments, *more])
+            return await stem.fork([*PATIENT, "--version", __version__, *arguments, *more])
 
         yield start
 

@@ -15,7 +15,7 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcon
 from pathlib import Path
 from typing import Any
 
-from petra import event_loop
+from petra import event_loop, telemetry
 from petra.clock import Clock, SystemClock
 from petra.control import listening
 from petra.desk import AnyRequest, Desk, Principal, Reply, Result, carry_out, owner
@@ -78,7 +78,9 @@ class Home(OpenHome):
         Raises:
             HeldError: another process has the folder open.
             UnavailableError: the database cannot be reached.
+            UsageError: the environment asks for traces, and the extra is missing: no worker could be started.
         """
+        telemetry.are_there()
         folder = Folder(home, store)
         folder.make()
         clock = SystemClock()

@@ -35,16 +35,16 @@ def stalled(hand: Hand, stalled_s: float, now: float) -> bool:
     """Tell whether the loop of a worker has not moved for too long; note how its threads are as soon as it does not move."""
     if stalled_s == 0.0:
         hand.stalled = None
-    elif hand.stalled is None and (found := pulse(hand.child.pid)) is not None:
-        hand.stalled = now, found
+    elif hand.stalled is None and (threads := pulse(hand.child.pid)) is not None:
+        hand.stalled = now, threads
     return stalled_s > LOOP_S
 
 
 def kill_if_blocked(hand: Hand, stalled_s: float, now: float) -> None:
     """Kill a worker whose loop has not moved if nothing kept it from that."""
-    found = pulse(hand.child.pid)
-    if hand.stalled is None or found is None:
+    threads = pulse(hand.child.pid)
+    if hand.stalled is None or threads is None:
         return
     since, before = hand.stalled
-    if why := why_blocked(before, found, hand.child.pid, now - since):
+    if why := why_blocked(before, threads, hand.child.pid, now - since):
         hand.kill(f"its loop has not moved for {stalled_s:.1f} s: {why}")

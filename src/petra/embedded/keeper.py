@@ -26,13 +26,11 @@ from petra.embedded.judging import kill_if_blocked, kill_if_hung, others_wait, s
 from petra.embedded.pulse import FAINT_S, HUNG_S, pulse
 from petra.engine import Engine
 from petra.engine.news import Notice, Topic
-from petra.engine.plight import missing
-from petra.engine.workers import ALONE, Queue
+from petra.engine.plight import lacks_kinds, missing
+from petra.engine.workers import ALONE, OWN_POOL, Queue
 from petra.wire import frames as f
 from petra.worker.child import LOAD_S, Child, NotStartedError
 
-POOL: Final = "default"
-"""The pool of the workers that are kept."""
 LOOK_S: Final = 0.1
 """How often the keeper looks whether workers are well."""
 CELLS_SOON: Final = 4
@@ -70,7 +68,7 @@ class Keeper:
     async def keeping(self, first: Task[Child], start: Start) -> AsyncIterator[None]:
         """Keep a worker running meanwhile; at the end there is none."""
         coming = self._engine.keychains.coming
-        coming.add(POOL)
+        coming.add(OWN_POOL)
         tasks = [
             asyncio.create_task(self._keep(first, start)),
             asyncio.create_task(self._look()),
@@ -81,7 +79,7 @@ class Keeper:
         try:
             yield
         finally:
-            coming.discard(POOL)
+            coming.discard(OWN_POOL)
             for task in tasks:
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
@@ -89,6 +87,13 @@ class Keeper:
             for task in serving:
                 task.cancel()
             await asyncio.gather(*serving, return_exceptions=True)
+
+    async def drain(self, until: float, hurry: asyncio.Event) -> None:
+        """Let workers finish what they have, up to a moment or until somebody is in a hurry."""
+        roster = self._engine.roster
+        assert roster.closed, "who is given more never comes to an end"
+        while roster.kept_at_work() and not hurry.is_set() and self._clock.monotonic() < until:
+            await self._clock.sleep(LOOK_S)
 
     def _kept(self, task: Task[None]) -> None:
         """Have the engine stop with the reason if nobody keeps workers any more: nothing would ever run."""
@@ -148,7 +153,7 @@ class Keeper:
             )
 
     def _tell(self, trouble: str) -> None:
-        self.trouble = self._engine.roster.troubles[POOL] = trouble
+        self.trouble = self._engine.roster.troubles[OWN_POOL] = trouble
         _log.warning("%s", trouble)
         self._engine.feed.tell(Topic.WORKERS, Notice(about="trouble", text=trouble))
 
@@ -169,13 +174,14 @@ class Keeper:
 
     def _look_at_pools(self, now: float) -> None:
         """Say once that runs wait for a worker of a pool that has none."""
-        unserved = self._engine.custody.unserved()
+        custody = self._engine.custody
+        unserved = custody.unserved()
         self._unserved = {queue: self._unserved.get(queue, now) for queue in unserved}
         for queue, since in self._unserved.items():
             if now - since > NOTICE_S:
                 self._unserved[queue] = math.inf
-                if queue.pool.removesuffix(ALONE) != POOL:
-                    self._tell(missing(self._engine.custody, queue))
+                if queue.pool.removesuffix(ALONE) != OWN_POOL or lacks_kinds(custody, queue):
+                    self._tell(missing(custody, queue))
 
     def _look_at(self, hand: Hand, now: float) -> None:
         silent_s = now - hand.heard
@@ -196,7 +202,7 @@ class Keeper:
         else:
             hand.faint = None
             if self.trouble and hand.child is self.worker and now - hand.began > LASTING_S:
-                self.trouble = self._engine.roster.troubles[POOL] = ""
+                self.trouble = self._engine.roster.troubles[OWN_POOL] = ""
 
     def _look_at_loop(self, hand: Hand, stalled_s: float) -> None:
         """See to a worker that beats, and whose loop may not move: what has ended there is not reported either."""
@@ -212,18 +218,18 @@ class Keeper:
     async def _furnish(self, start: Start) -> None:
         """Give each run that was lost with its worker a worker of its own, a few at a time."""
         engine = self._engine
-        engine.offers.alone.add(POOL)
+        engine.offers.alone.add(OWN_POOL)
         failures, soon = 0, False
         while True:
             await self._clock.sleep(0.0 if soon else LOOK_S)
             now, soon = self._clock.monotonic(), False
             cells = [hand for hand in self._hands if hand.cell and not hand.leaves]
-            needed = engine.offers.waits(POOL + ALONE) + engine.roster.at_work(POOL + ALONE)
+            needed = engine.offers.waits(OWN_POOL + ALONE) + engine.roster.at_work(OWN_POOL + ALONE)
             self._give_up(cells, needed, now)
             if len(cells) >= min(needed, CELLS_MAX):
                 continue
             try:
-                child = await start("--slots", "1", "--pool", POOL + ALONE)
+                child = await start("--slots", "1", "--pool", OWN_POOL + ALONE)
             except NotStartedError as error:
                 self._tell(f"no worker can be started: {error}")
                 failures += 1

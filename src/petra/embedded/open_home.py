@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from petra.desk import Desk, Principal, Result
-from petra.desk.whole import has_references, whole
+from petra.desk.whole_values import has_references, whole
 from petra.embedded.reading import Readings
 from petra.engine.news import News
 from petra.kernel import Record

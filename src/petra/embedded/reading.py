@@ -1,7 +1,8 @@
 """Reading playbooks of files: each text once, however often an execution of it is started.
 
-What a playbook means depends on nothing but its text, unless it names files beside it or calls other playbooks: those are
-read anew each time. A file itself is read at every start, so whoever changes it is never answered from memory.
+What a playbook means depends on its text, on the files beside it that it names, and on the playbooks it calls. All of them
+are looked at again at every start, so whoever changes one is never answered from memory; they are parsed and checked anew
+only if one has changed.
 """
 
 from __future__ import annotations
@@ -12,15 +13,29 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
+from msgspec import Struct
+
 from petra import folder_files
 from petra.folder_files import FolderFiles
 from petra.library import Gathered, gather
-from petra.playbook import Playbook, read_bytes
+from petra.playbook import Playbook, Reading, read_bytes
 from petra.playbook.company import tasks
+from petra.sightings import Sightings
 from petra.tools.registry import learn_plug_ins
 
 FILES_MAX: Final = 64
-"""Files whose text and playbook are remembered; the one that was started least lately is read anew."""
+"""Playbooks that are remembered, with those they call; the one that was started least lately is read anew."""
+
+
+class _Known(Struct, frozen=True):
+    raw: bytes
+    playbook: Playbook
+    gathered: Gathered
+    seen: Sightings
+
+    def __len__(self) -> int:
+        """How many playbooks it holds."""
+        return 1 + len(self.gathered.readings)
 
 
 class Readings:
@@ -28,7 +43,7 @@ class Readings:
 
     def __init__(self, library: Sequence[Path] = ()) -> None:
         self._library = tuple(library)
-        self._known: OrderedDict[str, tuple[bytes, Playbook]] = OrderedDict()
+        self._known: OrderedDict[str, _Known] = OrderedDict()
 
     def around(self, path: str | Path) -> tuple[Playbook, Gathered]:
         """Read a playbook that may run, with what lies around its file and may be called (S16).
@@ -40,19 +55,20 @@ class Readings:
         with open(name, "rb") as opened:  # noqa: PTH123 - at every start, and half the price
             raw = opened.read()
         known = self._known.get(name)
-        if known is not None and known[0] == raw:
+        if known is not None and known.raw == raw and known.seen.still_hold():
             self._known.move_to_end(name)
-            return known[1], Gathered()
+            return known.playbook, known.gathered
         self._known.pop(name, None)
-        file = Path(path)
+        file, seen = Path(path), Sightings()
         learn_plug_ins()
-        files = FolderFiles(file.parent)
-        playbook = read_bytes(raw, str(file), files=files).checked()
-        if not files.was_asked and not any(task.kind == "playbook" for task in tasks(playbook)):
-            self._known[name] = raw, playbook
-            if len(self._known) > FILES_MAX:
-                self._known.popitem(last=False)
-        return playbook, _gathered(file, playbook, self._library)
+        playbook = read_bytes(raw, str(file), files=FolderFiles(file.parent, seen)).checked()
+        gathered = Gathered()
+        if any(task.kind == "playbook" for task in tasks(playbook)):
+            gathered = _gathered(file, playbook, self._library, seen)
+        self._known[name] = _Known(raw, playbook, gathered, seen)
+        while sum(map(len, self._known.values())) > FILES_MAX and len(self._known) > 1:
+            self._known.popitem(last=False)
+        return playbook, gathered
 
 
 def read_file(file: Path) -> Playbook:
@@ -74,8 +90,11 @@ def read_around(file: Path, library: Sequence[Path] = ()) -> tuple[Playbook, Gat
     return Readings(library).around(file)
 
 
-def _gathered(file: Path, playbook: Playbook, library: Sequence[Path]) -> Gathered:
-    found = gather(file, playbook, library, read=folder_files.read_file)
-    for reading in found.faulty:
+def _gathered(file: Path, playbook: Playbook, library: Sequence[Path], seen: Sightings) -> Gathered:
+    def read(one: Path) -> Reading:
+        return folder_files.read_file(one, seen=seen)
+
+    gathered = gather(file, playbook, library, read=read, seen=seen)
+    for reading in gathered.faulty:
         reading.checked()
-    return found
+    return gathered

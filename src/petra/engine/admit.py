@@ -174,28 +174,28 @@ def _value(given: Any, levels: int, room: list[int]) -> Any:
 
 
 def _object(given: dict[Any, Any], levels: int, room: list[int]) -> dict[str, Any]:
-    made: dict[str, Any] = {}
+    members: dict[str, Any] = {}
     for key, item in given.items():
         if type(key) is not str:
             raise _Unfit(f"the key {key!r:.60} is not text")
         room[0] -= len(_whole(key)) + 4
         try:
-            made[key] = _value(item, levels, room)
+            members[key] = _value(item, levels, room)
         except _Unfit as unfit:
             unfit.path.append(f".{_plain(key)}")
             raise
-    return made
+    return members
 
 
 def _list(given: list[Any] | tuple[Any, ...], levels: int, room: list[int]) -> list[Any]:
-    made: list[Any] = []
+    items: list[Any] = []
     for item in given:
         try:
-            made.append(_value(item, levels, room))
+            items.append(_value(item, levels, room))
         except _Unfit as unfit:
-            unfit.path.append(f"[{len(made)}]")
+            unfit.path.append(f"[{len(items)}]")
             raise
-    return made
+    return items
 
 
 def _whole(given: str) -> str:

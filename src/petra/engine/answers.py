@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 from msgspec import Struct
@@ -31,9 +31,26 @@ class ReusedError(UsageError):
     """A command id was used before for a different request."""
 
 
+class AsSent(Struct, frozen=True):
+    """What a caller sent, before anything that it names was looked up: the same whatever that has become since."""
+
+    request: Any
+
+
+_AS_SENT: Final = b"sent:"
+"""Before the hash of a question that was taken as it was sent; older versions stored none."""
+
+
 def request_hash(request: Any) -> bytes:
     """Hash what is asked under a command id, so that another question under the same id is noticed."""
-    return hashlib.sha256(msgspec.json.encode(request, order="deterministic")).digest()
+    sent = isinstance(request, AsSent)
+    asked = msgspec.json.encode(request.request if sent else request, order="deterministic")
+    return (_AS_SENT if sent else b"") + hashlib.sha256(asked).digest()
+
+
+def is_as_sent(known: Answer) -> bool:
+    """Whether the question of a stored answer was taken as it was sent."""
+    return known.request.startswith(_AS_SENT) and len(known.request) > hashlib.sha256().digest_size
 
 
 def known_answer(known: Answer, request: bytes) -> Answered:

@@ -6,9 +6,11 @@ theirs, handed back. That a reference stands in a result proves nothing: anybody
 
 from __future__ import annotations
 
+from petra.engine.codec import event_of
 from petra.kernel import State
 from petra.kernel.prepare import DEPTH_MAX
 from petra.store.base import Store
+from petra.store.rows import RecordRow
 
 
 async def may_read(store: Store, state: State, owner: str) -> bool:
@@ -29,11 +31,16 @@ async def may_read(store: Store, state: State, owner: str) -> bool:
 
 async def _started(store: Store, own: set[str], child: str) -> bool:
     """Tell by their logs whether one of our executions started a child."""
-    mark = f'"child":"{child}"'.encode()
+    mark = f'"child":"{child}"'.encode()  # data may say that too, so what has it is read
     for execution in own:
         after = 0
         while rows := await store.read(execution, after=after):
-            if any(mark in row.body for row in rows):
+            if any(mark in row.body and _starts(row, child) for row in rows):
                 return True
             after = rows[-1].seq
     return False
+
+
+def _starts(row: RecordRow, child: str) -> bool:
+    armed = getattr(event_of(row), "armed", None)
+    return armed is not None and armed.child == child

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections import deque
-
+from petra.engine.packed import PackedRows
 from petra.engine.scope import Scope
 from petra.engine.shards import Shards
 from petra.store.base import Store
@@ -18,7 +17,7 @@ class Backlog:
         self._store = store
         self._shards = shards
         self._scope = scope
-        self.lost: deque[PendingRow] = deque()
+        self.lost = PackedRows()
         """Deliveries of an engine that died, which are to be decided about first (``petra.engine.recovery``)."""
 
     async def behind(self, after: tuple[str, str, str]) -> list[PendingRow]:

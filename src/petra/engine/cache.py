@@ -22,11 +22,13 @@ from petra.engine.limits import (
     RESTING_BYTES,
     SNAPSHOT_EVERY,
     SNAPSHOT_SHARE,
+    SNAPSHOT_TOKEN,
     WARM_MAX,
     WARM_RECORDS,
 )  # fmt: skip
 from petra.engine.programs import Programs
 from petra.engine.standing import lines_of
+from petra.engine.with_workers import Out, out_of
 from petra.errors import PetraError
 from petra.kernel import Ledger, Program, Record, State, evolve
 from petra.kernel.replay import GENESIS
@@ -49,7 +51,7 @@ class Entry(msgspec.Struct, eq=False):
     state: State
     ledger: Ledger
     shown: tuple[str, str] = ("", "")
-    out: dict[str, set[str]] = {}
+    out: Out = {}
     wake: float | UnsetType | None = UNSET
     """The wake-up that is stored; unset while that is not known."""
     busy: int = 0
@@ -65,13 +67,7 @@ class Entry(msgspec.Struct, eq=False):
     def find_out(self) -> None:
         """Find out from the state what is stored of it: its permits, and which assignments are with workers."""
         self.permits = lines_of(self.state)
-        for run in self.state.runs.values():
-            if run.chunks:
-                self.out[run.id] = {
-                    chunk.id for chunk in run.chunks.values() if not chunk.waits and not chunk.child
-                }
-            elif self.program.plan_of(run).mode == "worker" or run.compensates:
-                self.out[run.id] = {""}
+        self.out = out_of(self.program, self.state)
 
     def move(self) -> None:
         """Go on with the definition that the state has moved to (S23); whoever lists it is shown that."""
@@ -80,12 +76,17 @@ class Entry(msgspec.Struct, eq=False):
             self.program, self.shown = moved, ("", "")
 
     def snapshot_at(self, version: int) -> Snapshot | None:
-        """Return a snapshot, if it is time for one: not for small logs, and seldom for large states."""
-        since = version - self.snapshot_version
-        if since < SNAPSHOT_EVERY or since * SNAPSHOT_SHARE < self.snapshot_bytes:
+        """Return a snapshot, if it is time for one: not for small logs, and seldom for large states.
+
+        How large it would be is reckoned by the last one and by the tokens, so that of a wide fan-out waits until some of it is
+        done: while it begins, everything else that it takes is in memory too.
+        """
+        since, state = version - self.snapshot_version, self.state
+        if since < SNAPSHOT_EVERY or state.seq != version:  # or it is ahead of what is made durable
             return None
-        if self.state.seq != version:
-            return None  # it is ahead of what this change makes durable
+        tokens = len(state.runs) + len(state.ready)
+        if since * SNAPSHOT_SHARE < max(self.snapshot_bytes, tokens * SNAPSHOT_TOKEN):
+            return None
         body = snapshot(self.state)
         self.snapshot_version, self.snapshot_bytes = version, len(body)
         self.weight = ENTRY_BYTES + len(body)
@@ -175,7 +176,7 @@ class Cache(Programs):
         """Return the definition of an execution, with those at hand that its runs began with (S23)."""
         program = await self.program(state.digest)
         began = [run.began for run in state.runs.values()] + [undo.began for undo in state.undo]
-        wanted = {one.digest for one in began if one is not None}
+        wanted = {start.digest for start in began if start is not None}
         for digest in wanted - program.versions.keys():
             program.versions[digest] = await self.program(digest)
         return program

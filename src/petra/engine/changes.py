@@ -8,7 +8,8 @@ import msgspec
 from msgspec import UNSET
 
 from petra.engine.cache import Entry
-from petra.engine.codec import TYPES, body_end, execution_row, item_row, status_of
+from petra.engine.codec import TYPES, body_end, execution_row, from_row, item_row, status_of
+from petra.engine.limits import SAID_MAX
 from petra.engine.references import objects_of
 from petra.engine.submissions import Submission
 from petra.kernel import Decision, Record
@@ -26,7 +27,7 @@ class Draft(msgspec.Struct):
     expected: int
     lines: list[rows.RecordRow] = []
     said: list[Written] = []
-    """What each line was made of."""
+    """What each line was made of; of very many it is read from them again, if somebody asks."""
     stopped: list[str] = []
     mail: list[tuple[str, bytes]] = []
     told: tuple[f.Notify, ...] = ()
@@ -68,8 +69,18 @@ class Draft(msgspec.Struct):
             self.made += decision.made
         if decision.items:
             self.items.update(decision.items)
-        written, end = self.entry.ledger.write(decision.events, decision.markings), body_end(at)
-        self.said += written
+        events, markings = decision.events, decision.markings
+        if len(events) <= SAID_MAX:
+            self._add(self.entry.ledger.write(events, markings), at, keeps=True)
+            return
+        for begin in range(0, len(events), SAID_MAX):
+            some = slice(begin, begin + SAID_MAX)
+            self._add(self.entry.ledger.write(events[some], markings[some]), at, keeps=False)
+
+    def _add(self, written: list[Written], at: float, *, keeps: bool) -> None:
+        end = body_end(at)
+        if keeps:
+            self.said += written
         self.lines += [
             rows.RecordRow(
                 record.seq,
@@ -82,6 +93,11 @@ class Draft(msgspec.Struct):
             for record in written
         ]
 
+    def forget_log(self) -> None:
+        """Let go of the lines, which are durable and told."""
+        self.change = None
+        self.lines, self.said = [], []
+
     def keep(self, request: Submission, refused: str, at: float) -> None:
         """Add what is stored of a request that was decided: its answer, its entry in the audit, that its letter is taken."""
         if request.letter:
@@ -93,6 +109,8 @@ class Draft(msgspec.Struct):
 
     def records(self) -> list[Record]:
         """Return its lines as records, for whoever listens."""
+        if len(self.said) != len(self.lines):
+            return [from_row(line) for line in self.lines]
         return [
             recorded(record, line.at) for record, line in zip(self.said, self.lines, strict=True)
         ]

@@ -20,6 +20,7 @@ from petra.engine.refusals import Refusals
 from petra.engine.release import Releaser
 from petra.engine.shelf import Porter
 from petra.engine.trouble import one_by_one
+from petra.engine.waited import WaitedFor
 from petra.kernel import commands as c
 from petra.store import rows
 from petra.store.base import ChangeFate, Fate
@@ -46,6 +47,7 @@ class Committer:
         self._shards, self._cache = ground.shards, ground.cache
         self._inbox, self._feed = ground.inbox, ground.feed
         self.meters = meters
+        self._waited = WaitedFor(ground.clock)
         self._batches = batches
         self._porter = porter
         self._refusals = refusals
@@ -84,32 +86,34 @@ class Committer:
         if batch is not None:
             await self._porter.store(made for draft in usable.values() for made in draft.made)
             try:
-                outcomes = await self._stored(batch)
+                outcomes = await self._store_batch(batch)
             except StoreError:
                 raise
             except Exception as error:  # noqa: BLE001 - something in it cannot be stored
-                outcomes = await self._each_stored(usable, batch, error)
+                outcomes = await self._store_each(usable, batch, error)
             for outcome in outcomes:
                 if outcome.fate is not Fate.APPLIED:
                     self._not_applied(usable.pop(outcome.execution), outcome)
-        drafts = list(usable.values())
+        drafts, batch = list(usable.values()), None  # nobody holds its rows any longer
         await self._dispatcher.pump(await self._releaser.release(drafts))
         await self._releaser.post(drafts)
 
-    async def _stored(self, batch: rows.Batch) -> tuple[ChangeFate, ...]:
+    async def _store_batch(self, batch: rows.Batch) -> tuple[ChangeFate, ...]:
         begun = self._clock.monotonic()
         while True:
             try:
                 outcomes = (await self._store.commit(batch)).outcomes
             except (UncertainError, UnavailableError, FullError) as error:
-                _log.warning("nothing is acknowledged until this is over: %s", error)
+                words = f"nothing is acknowledged until this is over: {error}"
+                self._waited.tell(type(error), words)
                 await self._clock.sleep(RETRY_S)  # the same batch again is safe
             else:
+                self._waited.over()
                 self.meters.committed(batch, self._clock.monotonic() - begun)
                 self._bus.tell(*batch.notices)
                 return outcomes
 
-    async def _each_stored(
+    async def _store_each(
         self, usable: dict[str, Draft], batch: rows.Batch, met: Exception
     ) -> tuple[ChangeFate, ...]:
         """Store change by change what could not be stored together; what cannot be stored alone is left out."""
@@ -117,7 +121,7 @@ class Committer:
         outcomes: tuple[ChangeFate, ...] = ()
         for execution, part in one_by_one(batch):
             try:
-                outcomes += await self._stored(part)
+                outcomes += await self._store_batch(part)
             except StoreError:
                 raise
             except Exception as error:

@@ -2,11 +2,13 @@
 
 Rule 1: while there is no room in the inbox, no more reports are read from a connection.
 Rule 2: a worker that breaks the protocol is dropped, and what it had is lost at once.
+A frame that this version does not know is skipped (``petra.wire.connection.Skipped``).
 Rule 3: what comes when the engine closes is for the next one to ask for again.
 """
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
 from typing import assert_never
 
@@ -28,6 +30,8 @@ from petra.engine.retries import Retries
 from petra.engine.workers import ANYTHING, Bounds, HeardLink, Link
 from petra.wire import frames
 from petra.wire.connection import LostError, NonsenseError
+
+_log = logging.getLogger(__name__)
 
 
 class WorkerConnections(Struct, frozen=True, kw_only=True):
@@ -62,7 +66,10 @@ class WorkerConnections(Struct, frozen=True, kw_only=True):
                         heard(frame)
                     if bounds.pool is not None:
                         _must_serve(bounds.pool, frame)
-                    await self.receive(link, frame, bounds)
+                    if isinstance(frame, frames.Unknown):
+                        self._skip(link, frame)
+                    else:
+                        await self.receive(link, frame, bounds)
         except (NonsenseError, BreachError) as error:
             return str(error)
         except LostError:
@@ -98,9 +105,16 @@ class WorkerConnections(Struct, frozen=True, kw_only=True):
             case frames.Reveal():
                 link.send(await self.giving.answer(link, frame))
             case frames.Log() | frames.Retrying() | frames.Checked():
-                self._told(link, frame)
+                self._take_news(link, frame)
             case _:
                 assert_never(frame)
+
+    def _skip(self, link: Link, frame: frames.Unknown) -> None:
+        """Leave out what this version does not know."""
+        roster = self.custody.roster
+        if roster.skip(link, frame):
+            name = roster.name_of(link)
+            _log.warning("worker %s is of another version: its '%s' is skipped", name, frame)
 
     async def _staff(
         self, link: Link, frame: frames.Hello | frames.Want | frames.Drain | frames.Bye, bounds: Bounds
@@ -123,7 +137,7 @@ class WorkerConnections(Struct, frozen=True, kw_only=True):
             case _:
                 assert_never(frame)
 
-    def _told(self, link: Link, frame: frames.Log | frames.Retrying | frames.Checked) -> None:
+    def _take_news(self, link: Link, frame: frames.Log | frames.Retrying | frames.Checked) -> None:
         """Take what makes room for nothing."""
         match frame:
             case frames.Log():

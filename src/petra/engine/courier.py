@@ -50,6 +50,8 @@ class Courier:
         self._looking = asyncio.Event()
         self._conditions = conditions
         self._beginning: set[str] = set()  # other letters to these wait
+        self._brought: set[tuple[str, str]] = set()
+        """Playbooks that were stored with a letter, each with its namespace."""
         self._stopped = False
 
     # Taking
@@ -195,8 +197,9 @@ class Courier:
                 continue
             if (brings := request.program or request.target) is not None:
                 place = await self._place(request.execution, command)
-                row = playbook_row(brings.playbook, brings.digest, namespace=place)
-                playbooks[row.digest, place] = row
+                key = brings.digest, place
+                if key not in self._brought:  # to write it anew each time costs more than all else
+                    playbooks[key] = playbook_row(brings.playbook, brings.digest, namespace=place)
             letters.append(self._letter(request, command))
             sent.append(request)
         if not letters:
@@ -206,6 +209,7 @@ class Courier:
         if not await self._commit(batch):
             await self._each_sent(sent)
             return
+        self._brought.update(playbooks)
         for request in sent:
             if request.part is not None:
                 link, lease, number = request.part

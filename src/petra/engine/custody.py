@@ -60,6 +60,11 @@ class Custody:
         held = worker.leases if worker else ()
         return {self.leases[lease_id].row.execution for lease_id in held}
 
+    def executions_of(self, worker: WorkerSeen, namespace: str) -> list[str]:
+        """Return the executions of a namespace that a worker has runs of, by name."""
+        rows = (self.leases[lease_id].row for lease_id in worker.leases)
+        return sorted({row.execution for row in rows if row.namespace == namespace})
+
     def unserved(self) -> list[Queue]:
         """Return where runs wait, and no worker takes any."""
         waiting = self.offers.waiting
@@ -122,7 +127,8 @@ class Custody:
             BreachError: it makes up leases.
         """
         worker = WorkerSeen(
-            link, hello.worker, hello.pool, hello.credit, slots=hello.slots, session=hello.session, bounds=bounds
+            link, hello.worker, hello.pool, hello.credit, slots=hello.slots, session=hello.session, bounds=bounds,
+            kinds=frozenset(hello.kinds) or None, version=hello.version, labels=hello.labels,
         )  # fmt: skip
         lost = [lease for lease in hello.leases if not self._may_go_on(lease, worker)]
         if any(self.leases.mint.is_made_up(lease) for lease in lost):
@@ -233,7 +239,7 @@ class Custody:
     def extend(self, row: PendingRow, further: list[Iteration], *, more: bool) -> None:
         """Send further iterations to the worker that has their chunk; one that gets it later gets them with it."""
         for lease in self.leases.of(row.execution, row.pending.run):
-            if lease.row.pending == row.pending:
+            if lease.row.pending.is_same(row.pending):
                 lease.out.update((iteration.path, iteration) for iteration in further)
                 lease.more = more
                 for frame in further_frames(lease.id, further, more=more):

@@ -16,7 +16,7 @@ from typing import Any, Final
 
 from petra.errors import UnreadableError
 from petra.kernel.lists import PIECE_BYTES
-from petra.objects import Objects
+from petra.objects import ObjectStore
 from petra.references import Reference, read_reference
 
 _DECODE: Final = json.JSONDecoder().raw_decode
@@ -163,7 +163,7 @@ class Cutter:
 
 
 async def cut_object(
-    objects: Objects,
+    objects: ObjectStore,
     execution: str,
     reference: dict[str, Any],
     keep: Callable[[str, bytes], Awaitable[None]],

@@ -19,9 +19,9 @@ from petra.engine.committer import Committer
 from petra.engine.courier import Courier
 from petra.engine.effects import RELEASING, note, note_released
 from petra.engine.ground import Ground
-from petra.engine.limits import BATCH_MAX, RETRY_S
+from petra.engine.limits import BATCH_MAX, RETRY_S, SAID_MAX
 from petra.engine.refusals import Refusals
-from petra.engine.shared import SharedResources
+from petra.engine.shared_resources import SharedResources
 from petra.engine.shelf import Porter
 from petra.engine.submissions import Submission
 from petra.errors import PetraError
@@ -120,7 +120,11 @@ class Decider:
     async def _read_together(self, requests: Sequence[Submission]) -> None:
         """Read the executions that left memory at once: one by one costs many times as much."""
         cache = self._cache
-        away = [one.execution for one in requests if one.execution not in cache and not one.program]
+        away = [
+            request.execution
+            for request in requests
+            if request.execution not in cache and not request.program
+        ]
         if len(away) > 1:
             with contextlib.suppress(UnavailableError):  # whoever needs one meets that again
                 await cache.warm(away)
@@ -156,11 +160,11 @@ class Decider:
 
     def _own(self, requests: list[Submission]) -> list[Submission]:
         """Pass on what came for executions of other engines; return the rest."""
-        others = [one for one in requests if not self._shards.owns(one.execution)]
+        others = [request for request in requests if not self._shards.owns(request.execution)]
         if not others:
             return requests
         self._courier.pass_on(others)
-        return [one for one in requests if self._shards.owns(one.execution)]
+        return [request for request in requests if self._shards.owns(request.execution)]
 
     def _undecidable(self, drafts: dict[str, Draft], request: Submission, error: Exception) -> None:
         """A command could not be decided: nothing of it happens, and the execution is loaded anew."""
@@ -206,11 +210,15 @@ class Decider:
         if entry.state.digest != entry.program.digest:
             entry.move()
             draft.moved = bool(entry.state.digest)
-        for effect in decision.effects:
-            note(draft, entry, effect)
         refused = decision.refused
         if not refused and request.answer is not None:
             refused = _refused_act(decision.events)
+        if len(decision.events) > SAID_MAX:  # they are lines now, and take as much once more
+            decision.events.clear()
+        effects = decision.effects
+        effects.reverse()
+        while effects:  # each goes as what it comes to is made
+            note(draft, entry, effects.pop(), shelf)
         draft.requests.append((request, refused))
         if request.letter or request.command or request.note is not None:
             draft.keep(request, refused, at)
@@ -253,7 +261,7 @@ def _begin(drafts: dict[str, Draft], entry: Entry) -> Draft:
 
 def _is_small(drafts: dict[str, Draft]) -> bool:
     """Tell whether a batch is one change, of which nothing comes that somebody waits for on the way."""
-    return len(drafts) == 1 and not any(one.mail or one.made for one in drafts.values())
+    return len(drafts) == 1 and not any(draft.mail or draft.made for draft in drafts.values())
 
 
 def _refused_act(events: list[e.AnyEvent]) -> str:

@@ -80,7 +80,11 @@ class Dispatcher:
                     break
 
     async def _fill(self, worker: WorkerSeen, waiting: deque[Queued], acks: Acks) -> bool:
-        """Send a worker what it has room for; return False when there is no more to be had now."""
+        """Send a worker what it has room for; return False when there is no more to be had now.
+
+        What cannot be made yet goes behind the others. It is not looked for beyond a frame of it: one execution that is
+        being decided about all the time may have every offer that waits.
+        """
         leaving: list[Assignment] = []
         size = 0
         kept: list[Queued] = []
@@ -88,7 +92,7 @@ class Dispatcher:
         if waiting[0].given is None:
             most = min(worker.credit, ASSIGN_MAX)
             await late_assignments.read_ahead(self._cache, waiting, most)
-        while waiting and worker.credit > 0 and len(leaving) < ASSIGN_MAX:
+        while waiting and worker.credit > 0 and max(len(leaving), len(kept)) < ASSIGN_MAX:
             offer = waiting.popleft()
             if offer.given is None and not await late_assignments.make(self._cache, offer):
                 kept.append(offer)
@@ -116,27 +120,27 @@ class Dispatcher:
 
     def _leased(self, worker: WorkerSeen, offer: Queued, until: float) -> Assignment | None:
         """Give an assignment its lease, unless nobody wants it any more."""
-        row, given = offer.row, offer.given
+        row, assignment = offer.row, offer.given
         execution = row.execution
-        self._offers.taken(offer)
+        self._offers.let_go(offer)
         if (
             offer.gone
-            or given is None
+            or assignment is None
             or not self._shards.hands_out(execution)
             or self._leases.is_out(row)
         ):
             return None
-        program = self._cache.latest(given.playbook, offer.program)
-        if (told := (given.playbook, program.origins_key)) not in worker.playbooks:
+        program = self._cache.latest(assignment.playbook, offer.program)
+        if (told := (assignment.playbook, program.origins_key)) not in worker.playbooks:
             worker.playbooks.add(told)
             text = to_yaml(program.playbook)
             worker.link.send(
-                frames.PlaybookText(digest=given.playbook, text=text, gives=self._gives)
+                frames.PlaybookText(digest=assignment.playbook, text=text, gives=self._gives)
             )
         if execution not in worker.served:
             remember(worker.served, execution)
-        lease = self._leases.give(row, worker, given, until)
-        return msgspec.structs.replace(given, lease=lease, lease_s=self._custody.lease_s)
+        lease = self._leases.give(row, worker, assignment, until)
+        return msgspec.structs.replace(assignment, lease=lease, lease_s=self._custody.lease_s)
 
     def _fits(self, worker: WorkerSeen, assignment: Assignment) -> tuple[Assignment, int] | None:
         """Return an assignment as it is sent, and its size; None: no frame can hold it, and its run fails of that."""
@@ -174,9 +178,11 @@ class Dispatcher:
             self._take_back(link, leaving)
             await self._clock.sleep(RETRY_S)
         else:
-            self._placed(link, leaving, written)
+            self._send_written(link, leaving, written)
 
-    def _placed(self, link: Link, leaving: Sequence[Assignment], written: Collection[str]) -> None:
+    def _send_written(
+        self, link: Link, leaving: Sequence[Assignment], written: Collection[str]
+    ) -> None:
         """Send assignments whose leases are written down; what was stopped meanwhile is not sent, and the rest is not its own."""
         going = [
             assignment
@@ -223,9 +229,9 @@ class Dispatcher:
         """A worker needs playbooks again, or values that its assignments share."""
         worker = self._roster.workers.get(link)
         if worker is not None and shared:
-            for value in self._parcels.again(worker.leases, shared):
+            for value in self._parcels.again(worker.leases, list(dict.fromkeys(shared))):
                 link.send(value)
-        for digest in digests:
+        for digest in dict.fromkeys(digests):  # named many times, it is sent once
             try:
                 program = await self._cache.program(digest)
             except UnavailableError:

@@ -3,7 +3,7 @@
 Rule 1: nothing is done here. An effect becomes a part of the draft, which is written in one transaction and
 carried out once that is durable.
 Rule 2: what people are told of a work item is a message on the feed, and nothing is lost when nobody hears it:
-the record that says it is in the log, and ``petra.kernel.notices`` finds it there again.
+the record that says it is in the log.
 """
 
 from __future__ import annotations
@@ -14,22 +14,26 @@ from typing import Final, assert_never
 from petra.engine.cache import Entry
 from petra.engine.changes import Draft
 from petra.engine.letters import Message, encode
+from petra.engine.with_workers import goes_out, is_back
 from petra.kernel import State, assignment
 from petra.kernel import commands as c
 from petra.kernel import effects as f
 from petra.kernel import events as e
 from petra.kernel.assignment import iterations
 from petra.kernel.chunks import goes_on
+from petra.kernel.objects import Shelf
+from petra.kernel.program import StepPlan
+from petra.kernel.state import StepRun
 from petra.store import rows
 
 
-def note(draft: Draft, entry: Entry, effect: f.AnyEffect) -> None:
-    """Take an effect into the draft of its execution."""
+def note(draft: Draft, entry: Entry, effect: f.AnyEffect, shelf: Shelf | None = None) -> None:
+    """Take an effect into the draft of its execution; the decision that it is of saw what is on the ``shelf``."""
     match effect:
         case f.Assign():
-            note_assigned(draft, entry, effect)
+            note_assigned(draft, entry, effect, shelf)
         case f.Extend():
-            note_extended(draft, entry, effect)
+            note_extended(draft, entry, effect, shelf)
         case f.Stop():
             draft.stopped.append(effect.run)
         case f.StartChild():
@@ -47,7 +51,7 @@ def note(draft: Draft, entry: Entry, effect: f.AnyEffect) -> None:
             draft.mail.append((effect.child, encode(Message(command=cancel))))
         case f.Finish():
             for told in filter(None, (entry.state.parent, entry.state.tells)):
-                draft.mail.append((told, encode(_ended(entry.state))))
+                draft.mail.append((told, encode(_message_of_end(entry.state))))
         case f.Notify():
             draft.told += (effect,)
         case _:
@@ -69,7 +73,7 @@ def _start(state: State, effect: f.StartChild) -> Message:
     return Message(command=start, path=effect.path, version=wanted, digest=effect.digest)
 
 
-def _ended(state: State) -> Message:
+def _message_of_end(state: State) -> Message:
     ended = c.ChildEnded(
         now=0.0, child=state.id, status=state.terminal, output=state.output, error=state.error
     )
@@ -79,7 +83,7 @@ def _ended(state: State) -> Message:
 # What is out with workers
 
 
-def note_assigned(draft: Draft, entry: Entry, effect: f.Assign) -> None:
+def note_assigned(draft: Draft, entry: Entry, effect: f.Assign, shelf: Shelf | None) -> None:
     """Note that an assignment is out now, and make it: it shows the execution as this decision left it."""
     run = entry.state.runs.get(effect.run)
     if run is None:
@@ -87,22 +91,28 @@ def note_assigned(draft: Draft, entry: Entry, effect: f.Assign) -> None:
     key = (effect.run, effect.chunk)
     if draft.released:
         draft.released.pop(key, None)
-    out = entry.out.get(effect.run)
-    if out is None:
-        entry.out[effect.run] = {effect.chunk}
-    else:
-        out.add(effect.chunk)
+    goes_out(entry.out, effect.run, effect.chunk)
+    plan = entry.program.plan_of(run)
     pending = rows.Pending(
         run=effect.run,
         chunk=effect.chunk,
         delivery=effect.delivery,
-        pool=entry.program.plan_of(run).step.spec.pool,
+        pool=plan.step.spec.pool,
+        kinds=_kinds_for(plan, run, effect.chunk),
     )
-    assigned = assignment(entry.program, entry.state, effect.run, effect.chunk)
+    assigned = assignment(entry.program, entry.state, effect.run, effect.chunk, shelf=shelf)
     draft.assigned[key] = pending, assigned
 
 
-def note_extended(draft: Draft, entry: Entry, effect: f.Extend) -> None:
+def _kinds_for(plan: StepPlan, run: StepRun, chunk_id: str) -> str:
+    """Return the kinds of tools that an assignment takes; results are gathered by any worker."""
+    chunk = run.chunks.get(chunk_id) if chunk_id else None
+    if chunk is not None and chunk.gather:
+        return ""
+    return plan.undo_kinds if run.compensates else plan.kinds
+
+
+def note_extended(draft: Draft, entry: Entry, effect: f.Extend, shelf: Shelf | None) -> None:
     """Note that a chunk which is out has further iterations, and make them."""
     run = entry.state.runs.get(effect.run)
     chunk = run.chunks.get(effect.chunk) if run is not None else None
@@ -112,7 +122,7 @@ def note_extended(draft: Draft, entry: Entry, effect: f.Extend) -> None:
     pending = rows.Pending(
         run=effect.run, chunk=effect.chunk, delivery=effect.delivery, pool=plan.step.spec.pool
     )
-    further = iterations(entry.program, run, effect.paths)
+    further = iterations(entry.program, run, effect.paths, shelf)
     draft.extended.append((pending, further, goes_on(plan, run, chunk)))
 
 
@@ -133,7 +143,7 @@ def note_released(draft: Draft, entry: Entry, event: e.AnyEvent) -> None:
                 _out_no_more(draft, run, entry.out.pop(run, ()))
         case e.IterationsEnded(more=False) | e.IncidentRaised():
             # after an incident nobody is to run it until an operator wants that
-            entry.out.get(event.run, set()).discard(event.chunk)
+            is_back(entry.out, event.run, event.chunk)
             _out_no_more(draft, event.run, (event.chunk,))
         case _:
             pass

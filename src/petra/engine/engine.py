@@ -16,7 +16,6 @@ Rule 6: an engine with a name shares its store with others, and acts only for th
 from __future__ import annotations
 
 import asyncio
-import logging
 from collections.abc import Awaitable, Collection
 from typing import Any, Self
 
@@ -24,7 +23,7 @@ import msgspec
 
 from petra.clock import Clock, SystemClock
 from petra.engine import admit
-from petra.engine.answers import Answered, AwaitedAnswers, known_answer, request_hash
+from petra.engine.answers import Answered, AsSent, AwaitedAnswers, known_answer, request_hash
 from petra.engine.batches import TO_BE_SENT
 from petra.engine.cache import Cache, Entry
 from petra.engine.catalogue import Catalogue
@@ -39,6 +38,7 @@ from petra.engine.inbox import Inbox
 from petra.engine.keychains import Keychains
 from petra.engine.life import Life, StoppedError
 from petra.engine.limits import CLOSE_S, LEASE_S, SHARD_LEASE_S, SWEEP_S
+from petra.engine.listings import Listings
 from petra.engine.logs import LogFiles, RunLogs
 from petra.engine.lookout import Lookout
 from petra.engine.meters import Meters
@@ -54,7 +54,7 @@ from petra.engine.retries import Retries
 from petra.engine.roster import Roster
 from petra.engine.scope import Scope
 from petra.engine.shards import MOVED, Shards
-from petra.engine.shared import CONFIGURED, SharedResources
+from petra.engine.shared_resources import CONFIGURED, SharedResources
 from petra.engine.shelf import Porter
 from petra.engine.standing import PERMITS
 from petra.engine.store_clock import by_store
@@ -75,7 +75,7 @@ from petra.kernel import commands as c
 from petra.kernel.timetable import Keeps
 from petra.library import Gathered
 from petra.namespaces import DEFAULT
-from petra.objects import Objects
+from petra.objects import ObjectStore
 from petra.own_labels import KEEPS, TRACE
 from petra.playbook import Playbook
 from petra.playbook.keeper import keeper
@@ -83,8 +83,6 @@ from petra.store.base import Store
 from petra.store.bus import Bus
 from petra.store.trail import Trail, under_way
 from petra.trace_context import INCOMING
-
-_log = logging.getLogger(__name__)
 
 
 class Engine:
@@ -105,7 +103,7 @@ class Engine:
         shard_lease_s: float = SHARD_LEASE_S,
         retention: Retention | None = None,
         logs: LogFiles | None = None,
-        objects: Objects | None = None,
+        objects: ObjectStore | None = None,
         scope: Scope | None = None,
         secrets: SecretKeeper | None = None,
         notifying: Notifying | None = None,
@@ -148,6 +146,7 @@ class Engine:
         self.publishing = Publishing(
             self.store, self.feed, self.bus, self.life, holder=self.shards.holder
         )
+        self.listings = Listings(self._ground)
         self.proofs, self.keychains = Proofs(), Keychains(self.clock, secrets)
         self._conditions = Conditions(self.proofs, self.keychains, self.store)
 
@@ -210,6 +209,9 @@ class Engine:
         if self.shards.epochs is not None:
             self.life.for_ever("shards", self.shards.hold)
             self.life.for_ever("lookout", self.lookout.run)
+            self.life.for_ever("listings", self.listings.run)
+            self.life.for_ever("listings told", self.listings.tell)
+            self.life.for_ever("listings read", self.listings.read)
         if self._retention is not None:
             self.life.for_ever("retention", self._retain)
         return self
@@ -226,6 +228,7 @@ class Engine:
     async def _finish(self) -> None:
         """Decide what has arrived, take back what workers have, and leave; no letter is taken up any more."""
         self._courier.stop()
+        await self.shards.settle()
         for row in self.custody.held():
             self._inbox.push(of_taken_back(row))
         self._inbox.end()
@@ -268,10 +271,12 @@ class Engine:
         namespace: str = DEFAULT,
         business_key: str = "",
         priority: int | None = None,
+        sent: AsSent | None = None,
     ) -> Answered:
         """Start an execution under an id that the caller chose; ``gathered`` is what it may call beside the catalogue.
 
-        The same command id again gives the same answer, and starts nothing. A net that is sure to get stuck or to pile
+        The same command id again gives the same answer, and starts nothing; what was asked is told by what was ``sent``, or
+        else by what starts. A net that is sure to get stuck or to pile
         up refuses it, unless ``allow_unsound``; so does a secret that a worker misses.
         """
         program = self.cache.compiled(playbook)
@@ -280,7 +285,7 @@ class Engine:
             allow_unsound=allow_unsound, namespace=namespace, priority=priority,
             company=await self.catalogue.keep(gathered, namespace) if gathered is not None and gathered.readings else None,
         )  # fmt: skip
-        return await self._started(program, start, execution, command)
+        return await self._submit_start(program, start, execution, command, sent)
 
     async def begin(  # noqa: PLR0913 - what a start is made of
         self,
@@ -296,10 +301,15 @@ class Engine:
         start = c.Start(
             now=0.0, workload=admit.workload(workload), labels=labels, actor=actor, namespace=namespace
         )  # fmt: skip
-        return await self._started(program, start, execution, "")
+        return await self._submit_start(program, start, execution, "")
 
-    async def _started(
-        self, program: Program, start: c.Start, execution: str, command: str
+    async def _submit_start(
+        self,
+        program: Program,
+        start: c.Start,
+        execution: str,
+        command: str,
+        sent: AsSent | None = None,
     ) -> Answered:
         asked: list[Any] = ["start", program.digest, start.workload]
         if start.labels or start.company is not None:
@@ -312,7 +322,7 @@ class Engine:
             start = msgspec.structs.replace(start, labels={**start.labels, TRACE: trace})
         return await self._ask(
             execution, lambda now: msgspec.structs.replace(start, now=now), command=command,
-            request=asked, program=program,
+            request=sent or asked, program=program, start=start,
         )  # fmt: skip
 
     async def fork(  # noqa: PLR0913 - what a fork is made of
@@ -330,7 +340,7 @@ class Engine:
 
         ``program`` is the definition at the end of that past, ``target`` the one to go on with, if it is another.
         """
-        asked = ["fork", origin, request]
+        asked = request if isinstance(request, AsSent) else ["fork", origin, request]
         return await self._ask(
             execution,
             _admitted(make),
@@ -344,7 +354,7 @@ class Engine:
         self, execution: str, make: Make, target: Program, *, command: str = "", request: Any = None
     ) -> Answered:
         """Move an execution to another definition; ``make`` gives the ``Migrate`` (S23)."""
-        asked = ["migrate", target.digest, request]
+        asked = request if isinstance(request, AsSent) else ["migrate", target.digest, request]
         return await self._ask(execution, make, command=command, request=asked, target=target)
 
     async def ask(
@@ -390,6 +400,7 @@ class Engine:
         request: Any,
         program: Program | None = None,
         target: Program | None = None,
+        start: c.Start | None = None,
     ) -> Answered:
         self.check()
         admit.execution_id(execution)
@@ -404,7 +415,7 @@ class Engine:
             known = await self.store.answer(command) if command else None
             answered = known_answer(known, asked) if known is not None else None
             if answered is None and program is not None and self.shards.owns(execution):
-                begins = target or program, make(0.0)
+                begins = target or program, start or make(0.0)
                 if not self._conditions.are_met(*begins):  # which they mostly are
                     why = await self._conditions.unmet(*begins)
                     answered = Answered(execution, why) if why else None
@@ -433,9 +444,18 @@ class Engine:
         """Raise a StoppedError if the engine closes or has stopped, with the reason."""
         self.life.check()
 
+    @property
+    def to_come_back(self) -> int | None:
+        """How many deliveries that the last engine lost are still to be decided about; None once it was done."""
+        return None if self._recovery.has_come_back else self._recovery.left
+
     def tell(self, execution: str, make: Make) -> None:
         """Give an execution a command nobody waits for."""
         self._inbox.push(Submission(execution, make))
+
+    def own_at_hand(self, execution: str) -> Entry | None:
+        """Return an execution that this engine acts for, if it is in memory."""
+        return self.cache.get(execution) if self.shards.owns(execution) else None
 
     async def view(self, execution: str) -> Entry:
         """Return an execution to look at; one that another engine acts for is read anew each time.
@@ -491,7 +511,7 @@ class Engine:
             self.turnstile.heard(notice)
         elif notice == CHANGED:
             self.triggers.wake()
-        elif not (self.publishing.heard(notice) or self._guests.heard(notice)):
+        elif not any(one.heard(notice) for one in (self.publishing, self._guests, self.listings)):
             self._courier.heard(notice)
 
     def _stopped(self, why: StoppedError) -> None:

@@ -15,9 +15,11 @@ from collections import deque
 from collections.abc import Collection, Iterator, Sequence
 from typing import Any, Protocol, Self
 
+from petra.engine.bells import Bell
 from petra.engine.limits import FEED_MAX
 from petra.engine.news import (
     OF_EXECUTIONS,
+    OF_LISTS,
     Appended,
     Ended,
     Gone,
@@ -84,6 +86,11 @@ class Subscription:
             self._size += size
         self._wake()
 
+    @property
+    def has_records(self) -> bool:
+        """Whether records are queued, and nothing was lost before them."""
+        return not self._lost and any(isinstance(message, Appended) for message in self._queue)
+
     def end(self, why: PetraError) -> None:
         """Hear that there will be no more, after what is queued."""
         self._ended = self._ended or why
@@ -109,50 +116,6 @@ class Subscription:
             await self._woken
 
 
-class Bell:
-    """Rings when an execution changed, and says nothing else; one that is not curious, when it no longer runs."""
-
-    def __init__(self, feed: Feed, execution: str, *, curious: bool) -> None:
-        self._feed = feed
-        self._execution = execution
-        self._curious = curious
-        self._rung = False
-        self._ended: PetraError | None = None
-        self._woken: asyncio.Future[None] | None = None
-
-    def __enter__(self) -> Self:
-        self._feed.hang(self._execution, self)
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._feed.take_down(self._execution, self)
-
-    def ring(self, status: str) -> None:
-        """Ring, if whoever waits wants to know of such a change."""
-        if status != "running" or self._curious:
-            self._rung = True
-            if self._woken is not None and not self._woken.done():
-                self._woken.set_result(None)
-
-    def end(self, why: PetraError) -> None:
-        """Ring for the last time."""
-        self._ended = self._ended or why
-        self.ring("")
-
-    async def heard(self) -> None:
-        """Wait until it rings, or has rung since it was heard last.
-
-        Raises:
-            PetraError: it will not ring any more, and why.
-        """
-        while not self._rung:
-            self._woken = asyncio.get_running_loop().create_future()
-            await self._woken
-        self._rung = False
-        if self._ended is not None:
-            raise self._ended
-
-
 # Telling
 
 
@@ -167,6 +130,8 @@ class Feed:
         self.ended: PetraError | None = None
         self.sought = asyncio.Event()
         """Set when somebody begins to listen to an execution."""
+        self.lists_sought = asyncio.Event()
+        """Set when somebody begins to listen to what lists show."""
 
     def subscribe(self, place: Place) -> Subscription:
         """Return a queue to be used in a ``with``, which hears from then on."""
@@ -179,11 +144,17 @@ class Feed:
     def attach(self, place: Place, sink: Sink) -> None:
         """Let a sink hear of a place."""
         self._sinks.setdefault(place, []).append(sink)
+        if place in OF_LISTS:
+            self.lists_sought.set()
         self._began(sink)
 
     def detach(self, place: Place, sink: Sink) -> None:
         """Let it hear no more."""
         _remove(self._sinks, place, sink)
+
+    def listeners(self, place: Place) -> int:
+        """Return how many sinks hear of a place."""
+        return len(self._sinks.get(place, ()))
 
     def hang(self, execution: str, bell: Bell) -> None:
         """Let a bell ring for an execution."""
@@ -252,7 +223,8 @@ class Feed:
     def gone(self, execution: str) -> None:
         """An execution was deleted."""
         self.tell(execution, Gone(execution=execution))
-        self.tell(Topic.EXECUTIONS, Gone(execution=execution))
+        for topic in OF_LISTS:
+            self.tell(topic, Gone(execution=execution))
         self.stirred(execution)
 
     def moved(self, shards: Collection[int]) -> None:

@@ -8,6 +8,7 @@ Rule 2: a reader that lags is told so. It loses hints, never records.
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
+from contextlib import nullcontext
 from typing import TypeVar
 
 import msgspec
@@ -15,7 +16,7 @@ import msgspec
 from petra.clock import Clock
 from petra.engine.cache import UnknownExecutionError
 from petra.engine.codec import from_row
-from petra.engine.feed import Feed
+from petra.engine.feed import Feed, Subscription
 from petra.engine.limits import FEED_PAGE, RETRY_S
 from petra.engine.news import Appended, Ended, Gone, Head, Lagged, News, Reset
 from petra.store.base import Store
@@ -26,10 +27,19 @@ from petra.store.rows import StoredExecution
 T = TypeVar("T")
 
 
-async def follow(
-    feed: Feed, store: Store, clock: Clock, execution: str, after: int = 0
+async def follow(  # noqa: PLR0913 - where it is told and kept, of what, from where on
+    feed: Feed,
+    store: Store,
+    clock: Clock,
+    execution: str,
+    after: int = 0,
+    *,
+    heard: Subscription | None = None,
 ) -> AsyncGenerator[News, None]:
     """Yield what happens in an execution behind a record: what has happened, then what happens.
+
+    What tasks print is told while it happens only. Who wants all of it begins to listen before the execution begins, and
+    gives what was ``heard`` since.
 
     The last message is ``Ended`` or ``Gone``; an execution that is over has no further records, and its ``head`` says so.
 
@@ -37,15 +47,15 @@ async def follow(
         UnknownExecutionError: there is none of that id.
     """
     reading = _Reading(feed, store, clock, execution, after)
-    with feed.subscribe(execution) as heard:
+    with feed.subscribe(execution) if heard is None else nullcontext(heard) as listening:
         if await reading.stored() is None:
             raise UnknownExecutionError(f"there is no execution '{execution}'")
-        behind = True
+        behind = not listening.has_records  # else they come first, among what was printed
         while True:
             if behind:
                 async for past in reading.catch_up():
                     yield past
-            message = reading.join(await heard.next())
+            message = reading.join(await listening.next())
             behind = message is None or isinstance(message, Lagged)
             if message is not None:
                 yield message

@@ -111,7 +111,7 @@ class Giving:
 
 def declared(playbook: Playbook) -> frozenset[str]:
     """Return the names of the stored credentials that a playbook may need."""
-    return frozenset(stored_as(one) for one in playbook.keychain if one.kind in STORED_KINDS)
+    return frozenset(stored_as(entry) for entry in playbook.keychain if entry.kind in STORED_KINDS)
 
 
 def _refused(frame: frames.Reveal, problem: str, kind: str) -> frames.Revealed:

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from petra.engine.custody import Custody
-from petra.engine.mint import shard_named
+from petra.engine.lease_names import shard_named
 from petra.engine.shards import Shards
 from petra.engine.workers import Link, Queue, remember
 from petra.store.base import Store

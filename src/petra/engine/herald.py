@@ -170,9 +170,9 @@ def _happenings(draft: Draft) -> Iterator[_Happening]:
         if (item := state.items.get(one.item)) is not None and item.is_open:
             yield _Happening(one.about, item)
     if draft.items:
-        for said in draft.said:
-            if isinstance(said.event, e.ItemChanged) and said.event.act == "expire":
-                yield _Happening("expired", state.items.get(said.event.item))
+        for record in draft.records():
+            if isinstance(record.event, e.ItemChanged) and record.event.act == "expire":
+                yield _Happening("expired", state.items.get(record.event.item))
     if state.terminal:
         yield _Happening(state.terminal)
     if draft.stuck and not state.stuck and not state.paused and state.terminal not in _ENDS[2:]:

@@ -73,7 +73,7 @@ class Keychains(Struct, eq=False):
         """Return why workers of a pool would not be given stored credentials, by the entries that name them."""
         if self._keeper is None:
             return []
-        entries = {stored_as(one): one.name for one in reversed(playbook.keychain)}
+        entries = {stored_as(entry): entry.name for entry in reversed(playbook.keychain)}
         lacks = [
             (name, await self._keeper.lacks(namespace, pool, name)) for name in names[:MISSING_MAX]
         ]

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 
-from petra.engine.mint import Mint
+from petra.engine.lease_names import Mint
 from petra.engine.workers import AWAY, Lease, WorkerSeen
 from petra.store.rows import PendingRow, shard_of
 from petra.wire import Assignment, frames
@@ -40,7 +40,11 @@ class Leases:
         self, row: PendingRow, worker: WorkerSeen, assignment: Assignment, expires: float
     ) -> str:
         """Give a worker the right to do an assignment; return its name."""
-        out = {one.path: one for one in assignment.iterations} if assignment.more else {}
+        out = (
+            {iteration.path: iteration for iteration in assignment.iterations}
+            if assignment.more
+            else {}
+        )
         lease = Lease(
             self.mint.make(shard_of(row.execution)), row, worker, expires, assignment.more, out
         )
@@ -80,13 +84,13 @@ class Leases:
     def of(self, execution: str, run: str) -> list[Lease]:
         """Return the leases of a run."""
         known = self._by_run.get((execution, run))
-        return [self._known[one] for one in known] if known else []
+        return [self._known[lease] for lease in known] if known else []
 
     def is_out(self, row: PendingRow) -> bool:
         """Tell whether a worker has this very delivery already."""
         known = self._by_run.get((row.execution, row.pending.run))
         return known is not None and any(
-            self._known[one].row.pending == row.pending for one in known
+            self._known[lease].row.pending.is_same(row.pending) for lease in known
         )
 
     def unreported(self) -> Iterable[Lease]:

@@ -25,6 +25,7 @@ ID_MAX = 128
 CALLER_NAME_MAX = 400
 NAMES_MAX = 1_000
 LABELS_MAX = 64
+KINDS_MAX = 1_000
 TEXT_MAX = 10_000
 INPUT_DEPTH_MAX = 64
 INPUT_BYTES_MAX = 16_777_216
@@ -54,6 +55,17 @@ WARM_MAX = 250
 WARM_RECORDS = 200
 SNAPSHOT_EVERY = 2_000
 SNAPSHOT_SHARE = 64
+SNAPSHOT_TOKEN = 200
+SAID_MAX = 256
+
+# What lists are told of other engines
+LISTENS_S = 5.0
+LISTENED_S = 20.0
+GATHERED_S = 0.1
+HINT_BYTES = 6_000
+CHANGES_MAX = 2_000
+ROWS_LOOKED = 100
+ROWS_TOLD = 5_000
 
 # Time
 POLL_S = 1.0
@@ -168,7 +180,13 @@ LIMITS = (
         "a name (an actor, a role, a signal, a step, the id of a command) is refused",
     ),
     Limit("NAMES_MAX", NAMES_MAX, "names", "a list of roles is refused"),
-    Limit("LABELS_MAX", LABELS_MAX, "labels", "a start with more is refused"),
+    Limit(
+        "LABELS_MAX",
+        LABELS_MAX,
+        "labels",
+        "a start with more is refused, a worker with more is dropped",
+    ),
+    Limit("KINDS_MAX", KINDS_MAX, "kinds", "a worker that says it knows more is dropped"),
     Limit("TEXT_MAX", TEXT_MAX, "characters", "a reason is refused"),
     Limit("INPUT_DEPTH_MAX", INPUT_DEPTH_MAX, "levels", "what is given to an execution is refused"),
     Limit("INPUT_BYTES_MAX", INPUT_BYTES_MAX, "bytes", "what is given to an execution is refused"),
@@ -226,9 +244,26 @@ LIMITS = (
         "an execution with a large state is written less often: at most so many bytes of snapshots for each"
         " record of its log",
     ),
+    Limit(
+        "SNAPSHOT_TOKEN",
+        SNAPSHOT_TOKEN,
+        "bytes per token",
+        "by that the first snapshot of a state with many tokens is reckoned: it is taken once fewer are left",
+    ),
+    Limit(
+        "SAID_MAX",
+        SAID_MAX,
+        "records of a decision",
+        "they are read from their rows again for whoever listens, instead of being held twice",
+    ),
     Limit("POLL_S", POLL_S, "seconds", "wake-ups of the near future are looked up in the store"),
     Limit("NEAR_S", NEAR_S, "seconds", "wake-ups that are further away are rows only"),
-    Limit("AGAIN_S", AGAIN_S, "seconds", "a wake-up whose tick came to nothing is tried again"),
+    Limit(
+        "AGAIN_S",
+        AGAIN_S,
+        "seconds",
+        "a wake-up whose tick came to nothing is tried again, and what all wait for is said again",
+    ),
     Limit("DUE_MAX", DUE_MAX, "wake-ups", "the rest is fetched when these are committed"),
     Limit("RETRY_S", RETRY_S, "seconds", "a store that could not be reached is asked again"),
     Limit("SWEEP_S", SWEEP_S, "seconds", "leases that ran out and letters are looked for"),
@@ -475,6 +510,35 @@ LIMITS = (
         "bytes",
         "NATS sends faster than we write: it begins to listen anew, and tells of the gap",
     ),
+    Limit(
+        "LISTENS_S",
+        LISTENS_S,
+        "seconds",
+        "others are told that lists are open here, and the newest rows are looked at",
+    ),
+    Limit(
+        "LISTENED_S",
+        LISTENED_S,
+        "seconds",
+        "an engine that says no more that its lists are open is told no more",
+    ),
+    Limit(
+        "GATHERED_S",
+        GATHERED_S,
+        "seconds",
+        "what changed meanwhile is told to the lists of other engines together",
+    ),
+    Limit("HINT_BYTES", HINT_BYTES, "bytes", "the names of further changes go in another notice"),
+    Limit(
+        "CHANGES_MAX", CHANGES_MAX, "rows", "lists of other engines are told to read anew instead"
+    ),
+    Limit(
+        "ROWS_LOOKED",
+        ROWS_LOOKED,
+        "rows",
+        "older ones of other engines are told of by notices only",
+    ),
+    Limit("ROWS_TOLD", ROWS_TOLD, "rows", "the one told longest ago may be told again as it is"),
     Limit("NATS_CONNECT_S", NATS_CONNECT_S, "seconds", "a server of NATS that is silent is told"),
     Limit(
         "LISTEN_CHECK_S",

@@ -100,12 +100,14 @@ def _in_all(most: int | None, allowance: Allowance | None) -> int | None:
 def _make_room(line: LineRow, row: PermitRow, used: int, verdict: LineVerdict) -> None:
     """Have the oldest end: those who run are told to, those who wait have no turn any more."""
     gone = {one.id for one, _, _ in verdict.refused}
-    waiting = [one for one in line.queue if one.id not in gone and one not in verdict.given]
-    running = [one for one in line.holders if one.state == "held"]
+    waiting = [
+        permit for permit in line.queue if permit.id not in gone and permit not in verdict.given
+    ]
+    running = [permit for permit in line.holders if permit.state == "held"]
     running += verdict.given
     live = sorted([*running, *waiting], key=lambda one: (one.asked, one.id))
     excess = used + line.waiting - len(verdict.given) - len(verdict.refused) - row.most
-    leaving = sum(one.state == "leaving" for one in line.holders)
+    leaving = sum(permit.state == "leaving" for permit in line.holders)
     for one in live[: max(0, excess - leaving)]:
         if one in waiting:
             words = f"a newer execution took its place ({_name(row)})"
@@ -118,10 +120,10 @@ def _in_circle(row: PermitRow, most: int | None, line: LineRow, ancestors: Colle
     """Say why somebody would wait for ever: what is left beside those who wait for it does not suffice."""
     if most is None or not ancestors:
         return ""
-    theirs = [one for one in line.holders if one.execution in ancestors]
-    if most - sum(one.units for one in theirs) >= row.units or not theirs:
+    theirs = [holder for holder in line.holders if holder.execution in ancestors]
+    if most - sum(holder.units for holder in theirs) >= row.units or not theirs:
         return ""
-    names = ", ".join(dict.fromkeys(one.execution for one in theirs))
+    names = ", ".join(dict.fromkeys(holder.execution for holder in theirs))
     return (
         f"{_name(row)} is held by {names}, which waits for this execution: it would wait for ever;"
         " give the sub-playbook another key, or a higher limit"

@@ -8,12 +8,21 @@ Which fields there are, and their types, is checked where frames are decoded.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Collection, Sequence
+from math import isfinite
 from typing import Final
 
-from petra.engine.limits import FRAME_MANY, LINE_MAX, NAME_MAX, PATH_MAX, SLOTS_MAX
+from petra.engine.limits import (
+    FRAME_MANY,
+    KINDS_MAX,
+    LABELS_MAX,
+    LINE_MAX,
+    NAME_MAX,
+    PATH_MAX,
+    SLOTS_MAX,
+)
 from petra.errors import PetraError
+from petra.wire import Attempt
 from petra.wire import frames as f
 
 _FROM_WORKER: Final = (
@@ -56,6 +65,7 @@ def check(frame: f.AnyFrame, *, greeted: bool) -> f.FromWorker:  # noqa: C901, P
             _log(frame)
         case f.Retrying():
             _texts([frame.execution, frame.run, frame.attempt.task], "a name")
+            _tries([frame.attempt])
         case f.Reveal():
             _texts([frame.lease, frame.name], "a name")
             _between(frame.number, 0, 2**53, "the number of a question")
@@ -77,7 +87,16 @@ def _hello(frame: f.Hello) -> None:
         raise BreachError("its name or its pool is no name")
     _between(frame.slots, 1, SLOTS_MAX, "the number of slots")
     _between(frame.credit, 0, frame.slots, "the credit")
-    _texts(frame.kinds, "a kind")
+    _texts([*frame.kinds, frame.version], "a kind or the version")
+    _texts([*frame.labels, *frame.labels.values()], "a label")
+    if len(frame.kinds) > KINDS_MAX or len(frame.labels) > LABELS_MAX:
+        raise BreachError(
+            f"it has {len(frame.kinds):,} kinds and {len(frame.labels):,} labels; at most {KINDS_MAX} and {LABELS_MAX}"
+        )
+    if not "".join(
+        (frame.version, *frame.kinds, *frame.labels, *frame.labels.values())
+    ).isprintable():
+        raise BreachError("a kind, a label or its version cannot be printed")
     _texts(frame.leases, "a lease")
 
 
@@ -93,6 +112,19 @@ def _reports(reports: Sequence[f.RunReport]) -> None:
             and 1 <= report.part <= 2**31
         ):
             _report(report)
+        if (whole := report.report) is not None:
+            _tries(whole.attempts)
+        for iteration in report.iterations:
+            _tries(iteration.report.attempts)
+
+
+def _tries(attempts: Sequence[Attempt]) -> None:
+    """Check what a try counts with: what is no number would be written down as nothing, and nobody could read the record."""
+    for one in attempts:
+        if not isfinite(one.duration_ms + (one.delay_s or 0.0)):
+            raise BreachError(
+                f"a try took {one.duration_ms} ms, and the next one comes in {one.delay_s} s"
+            )
 
 
 def _report(report: f.RunReport) -> None:
@@ -107,7 +139,9 @@ def _report(report: f.RunReport) -> None:
     if not whole:
         raise BreachError("a report is of a run or of iterations, and this one is of neither")
     for iteration in report.iterations:
-        _path(iteration.path)
+        path = iteration.path
+        if len(path) != 1 or not 0 <= path[0] < 2**53:  # hundreds come at once, of one list mostly
+            _path(path)
 
 
 def _log(frame: f.Log) -> None:
@@ -129,7 +163,7 @@ def _between(number: int, least: int, most: int, what: str) -> None:
 
 
 def _finite(number: float, what: str) -> None:
-    if not math.isfinite(number) or number < 0:
+    if not isfinite(number) or number < 0:
         raise BreachError(f"{what} is {number}")
 
 
@@ -147,5 +181,5 @@ def _texts(texts: Collection[str], what: str) -> None:
 
 
 def _path(path: tuple[int, ...]) -> None:
-    if len(path) > PATH_MAX or any(not 0 <= index < 2**53 for index in path):
+    if len(path) > PATH_MAX or (path and not 0 <= min(path) <= max(path) < 2**53):
         raise BreachError("the path of an iteration is none")

@@ -126,5 +126,8 @@ class Topic(enum.Enum):
 OF_EXECUTIONS = (Topic.RECORDS, Topic.EXECUTIONS, Topic.WORK_ITEMS)
 """The topics that hear of an execution which goes on."""
 
+OF_LISTS = (Topic.EXECUTIONS, Topic.WORK_ITEMS)
+"""The topics whose rows lists show."""
+
 Place = Topic | str
 """A topic, or the id of an execution."""

@@ -2,7 +2,7 @@
 
 Rule 1: memory holds so many for each pool; what is beyond that is a row of the store, and is read when there is room.
 Rule 2: an offer that nobody wants any more is marked, and left out when its turn comes.
-Rule 3: what is of another pool or namespace waits apart: no worker is held up by what it may not do.
+Rule 3: what is of another pool or namespace, or needs other kinds of tools, waits apart: no worker is held up by what it may not do.
 Rule 4: a run that was lost with its worker is for a worker that has nothing else, where the pool has such.
 Rule 5: who waits longest goes out first, of all namespaces that a worker serves; a step of priority is worth an hour of
 waiting, as at limits (S15). Of rows that had no room nobody knows the priority: they come behind those that had.
@@ -18,7 +18,7 @@ from collections.abc import Collection
 from petra.engine.backlog import Backlog
 from petra.engine.leases import Leases
 from petra.engine.limits import OFFERS_MAX, SUSPECTS_MAX
-from petra.engine.workers import ALONE, Queue, Queued, mark, remember
+from petra.engine.workers import ALONE, NO_KINDS, Queue, Queued, mark, remember
 from petra.kernel import Program
 from petra.store.errors import UnavailableError
 from petra.store.rows import PendingRow, shard_of
@@ -36,7 +36,7 @@ class Offers:
         self._leases = leases
         self._backlog = backlog
         self.waiting: dict[Queue, deque[Queued]] = {}
-        self._queues: dict[tuple[str, str], Queue] = {}
+        self._queues: dict[tuple[str, str, str], Queue] = {}
         self.more: set[Queue] = set()
         """Where there are rows that had no room."""
         self.alone: set[str] = set()
@@ -48,12 +48,16 @@ class Offers:
 
     # Asking
 
-    def waits(self, pool: str, namespace: str | None = None) -> int:
-        """Return how many assignments wait for a worker of a pool, of all namespaces or of one."""
+    def waits(
+        self, pool: str, namespace: str | None = None, kinds: frozenset[str] | None = None
+    ) -> int:
+        """Return how many assignments wait for a worker of a pool: of all namespaces and kinds, or of these."""
         return sum(
             len(waiting)
             for queue, waiting in self.waiting.items()
-            if queue.pool == pool and namespace in (None, queue.namespace)
+            if queue.pool == pool
+            and namespace in (None, queue.namespace)
+            and kinds in (None, queue.kinds)
         )
 
     def waits_in(self, execution: str, run: str) -> Queue | None:
@@ -63,8 +67,11 @@ class Offers:
 
     def _queue_of(self, row: PendingRow) -> Queue:
         pool = self._pool_of(row) if self._suspects else row.pending.pool
-        key = (pool, row.namespace)
-        return self._queues.get(key) or self._queues.setdefault(key, Queue(*key))
+        key = (pool, row.namespace, kinds := row.pending.kinds)
+        if (known := self._queues.get(key)) is None:
+            needs = frozenset(kinds.split("\n")) if kinds else NO_KINDS
+            known = self._queues[key] = Queue(pool, row.namespace, needs)
+        return known
 
     def _pool_of(self, row: PendingRow) -> str:
         """Return the pool that serves a run: one that may have killed a worker is for those who do nothing else."""
@@ -93,7 +100,7 @@ class Offers:
             self.more.add(queue)  # what has no room is a row, and will be found there
             if offer.rank >= last:
                 return
-            self.taken(waiting.pop())
+            self.let_go(waiting.pop())
         if offer.rank >= last:
             waiting.append(offer)  # which most do
         else:
@@ -134,10 +141,10 @@ class Offers:
     def _is_left(self, row: PendingRow) -> bool:
         """Tell whether a row is neither with a worker nor up for one, nor was just lost."""
         offers = self._by_run.get((row.execution, row.pending.run), ())
-        up = any(offer.row.pending == row.pending and not offer.gone for offer in offers)
+        up = any(offer.row.pending.is_same(row.pending) and not offer.gone for offer in offers)
         return not up and not self._leases.is_out(row) and mark(row) not in self._losing
 
-    def taken(self, offer: Queued) -> None:
+    def let_go(self, offer: Queued) -> None:
         """An offer has left its queue."""
         key = (offer.row.execution, offer.row.pending.run)
         beside = self._by_run[key]
@@ -154,7 +161,7 @@ class Offers:
     def done(self, row: PendingRow) -> None:
         """The work is done: so is the same delivery, if it was found again among the rows."""
         for offer in self._by_run.get((row.execution, row.pending.run), ()):
-            offer.gone = offer.gone or offer.row.pending == row.pending
+            offer.gone = offer.gone or offer.row.pending.is_same(row.pending)
 
     def forget(self, shards: Collection[int]) -> None:
         """Withdraw what another engine hands out now; it may be done when a shard comes back."""

@@ -22,7 +22,7 @@ from petra.engine.notifying import Notifying
 from petra.engine.refusals import Refusals
 from petra.engine.release import Releaser
 from petra.engine.reports import ReportIntake
-from petra.engine.shared import SharedResources
+from petra.engine.shared_resources import SharedResources
 from petra.engine.shelf import Porter
 from petra.engine.triggers import Triggers
 from petra.engine.turnstile import Turnstile

@@ -22,7 +22,7 @@ def note_permits(draft: Draft) -> None:
     if state.permits is not None:
         new = after.keys() - before.keys()
         permits = state.permits.by_id.values()
-        draft.permits = tuple(_row(state, one) for one in permits if one.id in new)
+        draft.permits = tuple(_row(state, permit) for permit in permits if permit.id in new)
     draft.touched = frozenset(
         line for known in (before, after) for name, line in known.items()
         if name in before.keys() ^ after.keys()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
@@ -9,7 +10,8 @@ from msgspec.structs import replace
 from petra.engine.cache import Entry
 from petra.engine.custody import Custody
 from petra.engine.retries import Retries
-from petra.engine.workers import ALONE, Queue
+from petra.engine.workers import ALONE, AWAY, Queue, WorkerSeen
+from petra.kinds import EXTRAS
 from petra.namespaces import DEFAULT
 
 if TYPE_CHECKING:
@@ -42,7 +44,8 @@ def _with_worker(custody: Custody, execution: str, wait: Waiting) -> Waiting:
         return wait
     holders = custody.holders(execution, wait.token)
     if holders:
-        return replace(wait, sentence=f"Step '{wait.step}' runs on worker {', '.join(holders)}.")
+        who = ", ".join(one if one == AWAY else f"worker {one}" for one in holders)
+        return replace(wait, sentence=f"Step '{wait.step}' runs on {who}.")
     queue = custody.offers.waits_in(execution, wait.token)
     if queue is None:
         return wait
@@ -50,15 +53,45 @@ def _with_worker(custody: Custody, execution: str, wait: Waiting) -> Waiting:
         words = f"Step '{wait.step}' waits for room: {_count(custody.offers.waits(*queue))} of pool '{queue.pool}'."
         return replace(wait, reason="room", sentence=words, unblocked_by="a worker that has room")
     words = f"Step '{wait.step}' waits: {missing(custody, queue)}."
-    return replace(wait, reason="no worker", sentence=words, unblocked_by=f"a worker {_of(queue)}")
+    there = custody.roster.let(queue)
+    that = f" that knows {_named(_unknown(queue, there))}" if there else ""
+    return replace(
+        wait, reason="no worker", sentence=words, unblocked_by=f"a worker {_of(queue)}{that}"
+    )
 
 
 def missing(custody: Custody, queue: Queue) -> str:
     """Say that nobody does the runs of a pool, or of a namespace there, how many wait, and what keeps workers away, if that is known."""
-    pool = queue.pool.removesuffix(ALONE)
-    words = f"no worker {_of(queue)} is connected; {_count(custody.offers.waits(*queue))}"
-    trouble = custody.roster.troubles.get(pool)
+    if there := custody.roster.let(queue):
+        waits = _count(custody.offers.waits(*queue))
+        kinds = _unknown(queue, there)
+        extras = [f"petra[{kind}]" for kind in kinds if kind in EXTRAS]
+        brings = f" ({' and '.join(extras)} brings it)" if extras else ""
+        words = f"no worker {_of(queue)} knows {_named(kinds)}; {_workers(len(there))}; {waits}"
+        return f"{words}{brings}"
+    waits = _count(custody.offers.waits(queue.pool, queue.namespace))
+    words = f"no worker {_of(queue)} is connected; {waits}"
+    trouble = custody.roster.troubles.get(queue.pool.removesuffix(ALONE))
     return f"{words} ({trouble})" if trouble else words
+
+
+def lacks_kinds(custody: Custody, queue: Queue) -> bool:
+    """Tell whether workers are there for what waits, and none knows the tools for it."""
+    return bool(custody.roster.let(queue)) and not custody.roster.is_served(*queue)
+
+
+def _unknown(queue: Queue, there: Sequence[WorkerSeen]) -> list[str]:
+    """Return the kinds that none of some workers knows; all that are needed, if each is known to somebody."""
+    known = {kind for one in there for kind in one.kinds or ()}
+    return sorted(queue.kinds - known) or sorted(queue.kinds)
+
+
+def _named(kinds: Sequence[str]) -> str:
+    return " and ".join(f"'{kind}'" for kind in kinds)
+
+
+def _workers(count: int) -> str:
+    return "1 worker is there" if count == 1 else f"{count:,} workers are there"
 
 
 def _of(queue: Queue) -> str:

@@ -52,7 +52,7 @@ class Proofs:
 
     async def problems(self, program: Program) -> tuple[Problem, ...]:
         """Return what is wrong with the net of a definition whatever guards and data come to."""
-        proof = await self._proof(program)
+        proof = await self.proof(program)
         return tuple(problem for problem in proof.problems if problem.severity == "error")
 
     async def fault(self, program: Program) -> str:
@@ -60,7 +60,8 @@ class Proofs:
         problems = await self.problems(program)
         return _said(problems[0]) if problems else ""
 
-    async def _proof(self, program: Program) -> Proof:
+    async def proof(self, program: Program) -> Proof:
+        """Return the proof of a definition, made now where there is none yet."""
         digest = program.digest
         if (known := self._known.get(digest)) is not None:
             self._known.move_to_end(digest)

@@ -55,8 +55,10 @@ class Releaser:
         for draft in drafts:
             entry = draft.entry
             entry.busy -= 1
+            version, wrote = draft.version, bool(draft.lines)
             # first who listens, then the workers: nobody hears of a run that no record has begun
             self._tell(draft)
+            draft.forget_log()  # a fan-out of many would be in memory twice while its runs go out
             self._carry_out(draft)
             if draft.taken:
                 self._courier.closed(draft.taken)
@@ -64,11 +66,11 @@ class Releaser:
                 if request.part is not None:
                     link, lease, number = request.part
                     acks.setdefault(link, []).append((lease, number))
-                if refused and request.command and not (draft.lines or request.letter):
-                    await self._refused(request, Answered(entry.state.id, refused, draft.version))
+                if refused and request.command and not (wrote or request.letter):
+                    await self._refuse(request, Answered(entry.state.id, refused, version))
                 elif request.answer is not None:
-                    noted = bool(draft.lines) and request.is_noted(refused)
-                    request.reply(Answered(entry.state.id, refused, draft.version, noted))
+                    noted = wrote and request.is_noted(refused)
+                    request.reply(Answered(entry.state.id, refused, version, noted))
         return acks
 
     async def post(self, drafts: list[Draft]) -> None:
@@ -77,7 +79,7 @@ class Releaser:
             for letter in draft.letters:
                 await self._courier.take(letter)
 
-    async def _refused(self, request: Submission, answered: Answered) -> None:
+    async def _refuse(self, request: Submission, answered: Answered) -> None:
         """Refuse a command, unless it was carried out before: asked twice at once, it refuses itself."""
         try:
             known = await self._store.answer(request.command)

@@ -15,7 +15,7 @@ from msgspec import Struct, field
 from petra.engine.limits import EXPIRE_MAX
 from petra.engine.retention import collect
 from petra.errors import UsageError
-from petra.objects import Objects
+from petra.objects import ObjectStore
 from petra.store.base import PAGE, Store
 from petra.store.rows import AuditNote, ExecutionFilter, ExecutionRow
 from petra.store.trail import noted
@@ -67,7 +67,7 @@ async def _children(store: Store, execution: str) -> list[ExecutionRow]:
 
 
 async def remove(
-    store: Store, objects: Objects | None, executions: Collection[str]
+    store: Store, objects: ObjectStore | None, executions: Collection[str]
 ) -> tuple[str, ...]:
     """Remove executions that have ended, a few at a time; return those that are gone."""
     gone: list[str] = []

@@ -14,7 +14,7 @@ from collections.abc import AsyncIterator, Collection
 from petra.clock import Clock, SystemClock
 from petra.engine.limits import EXPIRE_EVERY_S, EXPIRE_MAX
 from petra.errors import ObjectError
-from petra.objects import Objects
+from petra.objects import ObjectStore
 from petra.store.base import Store
 
 _log = logging.getLogger(__name__)
@@ -28,7 +28,7 @@ class Retention:
         store: Store,
         keep_s: float,
         *,
-        objects: Objects | None = None,
+        objects: ObjectStore | None = None,
         clock: Clock | None = None,
     ) -> None:
         """Make one; without ``objects`` those that became orphans stay listed in the store."""
@@ -55,7 +55,7 @@ class Retention:
         return gone
 
 
-async def collect(store: Store, objects: Objects, gone: Collection[str]) -> None:
+async def collect(store: Store, objects: ObjectStore, gone: Collection[str]) -> None:
     """Delete the objects that became orphans, and what else deleted executions have left behind; if not now, then later."""
     try:
         await _collect(store, objects, gone)
@@ -63,7 +63,7 @@ async def collect(store: Store, objects: Objects, gone: Collection[str]) -> None
         _log.warning("objects that nothing refers to stay for now: %s", error)
 
 
-async def _collect(store: Store, objects: Objects, gone: Collection[str]) -> None:
+async def _collect(store: Store, objects: ObjectStore, gone: Collection[str]) -> None:
     makers = set(gone)
     while keys := await store.orphans(limit=EXPIRE_MAX):
         for key in keys:

@@ -12,8 +12,10 @@ from petra.clock import Clock
 from petra.engine.limits import CREDIT_PER_SLOT, STALE_S
 from petra.engine.manners import BreachError
 from petra.engine.room import RoomOffered
-from petra.engine.workers import Link, Queue, Seen, WorkerSeen
+from petra.engine.workers import NO_KINDS, Link, Queue, Seen, WorkerSeen
 from petra.namespaces import DEFAULT
+from petra.wire.connection import NonsenseError
+from petra.wire.frames import Unknown
 
 
 class Roster:
@@ -25,8 +27,12 @@ class Roster:
         self._room = RoomOffered()
         self.kept: dict[Link, Callable[[], None]] = {}
         """What ends each worker that somebody here keeps."""
+        self.unknown = 0
+        """Frames that workers said and this version does not know."""
         self.troubles: dict[str, str] = {}
         """What their keeper saw last, by pool."""
+        self.closed = False
+        """Whether nobody is given anything more, since this process is about to end."""
 
     # Coming and going
 
@@ -51,9 +57,25 @@ class Roster:
         worker = self.workers.get(link)
         if worker is not None:
             worker.silent = False
+            worker.skipped.known()
             if link in self.kept:
                 worker.heard = self._clock.monotonic()
             self._room.offers(worker)
+
+    def skip(self, link: Link, frame: Unknown) -> bool:
+        """A worker says what this version does not know; tell whether it is the first of its name from this one.
+
+        Raises:
+            BreachError: it is too much.
+        """
+        worker = self.workers.get(link)
+        if worker is None:
+            raise BreachError(f"it said '{frame}' before hello")
+        self.unknown += 1
+        try:
+            return worker.skipped.take(frame)
+        except NonsenseError as error:
+            raise BreachError(str(error)) from None
 
     def credit(self, link: Link, slots: int) -> None:
         """A worker has more room."""
@@ -81,6 +103,8 @@ class Roster:
 
     def free(self, queue: Queue) -> WorkerSeen | None:
         """Return the worker of a pool, for a namespace, that has most room, if any has."""
+        if self.closed:
+            return None
         stale = self._clock.monotonic() - STALE_S if self.kept else 0.0
 
         def ready(worker: WorkerSeen) -> bool:
@@ -93,19 +117,34 @@ class Roster:
 
         return self._room.most(queue, ready)
 
+    def there(self) -> list[WorkerSeen]:
+        """Return the workers that are there, by pool and name."""
+        return sorted(self.workers.values(), key=lambda worker: (worker.pool, worker.name))
+
     def seen(self) -> list[Seen]:
         """Return the workers as others are told of them."""
-        there = sorted(self.workers.values(), key=lambda worker: (worker.pool, worker.name))
-        return [worker.seen() for worker in there]
+        return [worker.seen() for worker in self.there()]
 
-    def is_served(self, pool: str, namespace: str = DEFAULT) -> bool:
-        """Tell whether a pool has a worker that takes runs of a namespace."""
-        queue = Queue(pool, namespace)
-        return any(one.may_do(queue) and not one.drains for one in self.workers.values())
+    def is_served(
+        self, pool: str, namespace: str = DEFAULT, kinds: frozenset[str] = NO_KINDS
+    ) -> bool:
+        """Tell whether a pool has a worker that takes runs of a namespace that need some kinds of tools."""
+        queue = Queue(pool, namespace, kinds)
+        return any(worker.may_do(queue) and not worker.drains for worker in self.workers.values())
+
+    def let(self, queue: Queue) -> list[WorkerSeen]:
+        """Return the workers that would take what waits there, if they knew the tools for it."""
+        return [
+            worker for worker in self.workers.values() if worker.is_let(queue) and not worker.drains
+        ]
 
     def at_work(self, pool: str) -> int:
         """Return how many runs are with workers of a pool."""
         return sum(len(worker.leases) for worker in self.workers.values() if worker.pool == pool)
+
+    def kept_at_work(self) -> int:
+        """Return how many runs are with workers that somebody here keeps: they end with this process."""
+        return sum(len(self.workers[link].leases) for link in self.kept if link in self.workers)
 
     def greeted(self, link: Link) -> bool:
         """Tell whether a worker has said hello on a connection, and not goodbye."""

@@ -70,6 +70,7 @@ class Shards:
         self._leaving: dict[int, float] = {}
         self._sure_until = float("-inf")
         self._noticed = asyncio.Event()
+        self._claiming: asyncio.Future[None] | None = None
 
     # Asking
 
@@ -151,6 +152,11 @@ class Shards:
             self.owner.lost(gone)
 
     async def _claim(self, most: int) -> None:
+        # who cuts this short must not leave shards that are ours and that nobody knows of
+        self._claiming = asyncio.ensure_future(self._claimed(most))
+        await asyncio.shield(self._claiming)
+
+    async def _claimed(self, most: int) -> None:
         assert self.epochs is not None, "an engine without a name claims no shards"
         known = await self._store.shards()
         free = [shard for shard in range(SHARDS) if shard not in known or not known[shard].held]
@@ -190,6 +196,11 @@ class Shards:
             self.lose(free)
             await self._store.release_shards(self.holder, free)
             self._tell()
+
+    async def settle(self) -> None:
+        """Wait for what was being claimed when holding was stopped: others have left just then, and it is to be given back too."""
+        if self._claiming is not None:
+            await asyncio.gather(self._claiming, return_exceptions=True)
 
     async def leave(self) -> None:
         """Give everything back, at the end."""

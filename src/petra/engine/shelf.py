@@ -11,7 +11,6 @@ Rule 4: what a decision makes is durable before its events are.
 from __future__ import annotations
 
 import asyncio
-import logging
 from collections.abc import Iterable, Iterator
 from typing import Any
 
@@ -29,13 +28,12 @@ from petra.engine.limits import (
     SHELF_BYTES,
 )
 from petra.engine.submissions import Submission
+from petra.engine.waited import WaitedFor
 from petra.errors import ObjectError, UnreadableError
 from petra.kernel.objects import CutNeededError, Made
-from petra.objects import Objects
+from petra.objects import ObjectStore
 from petra.objects.kept import Kept
 from petra.references import NeededError, read_reference, walk
-
-_log = logging.getLogger(__name__)
 
 
 class SharedShelf:
@@ -159,11 +157,12 @@ def _place(reference: dict[str, Any]) -> str:
 class Porter:
     """Brings what decisions lack, and stores what they make."""
 
-    def __init__(self, objects: Objects | None, clock: Clock, life: Life, inbox: Inbox) -> None:
+    def __init__(self, objects: ObjectStore | None, clock: Clock, life: Life, inbox: Inbox) -> None:
         self._objects = objects
         self._clock = clock
         self._life = life
         self._inbox = inbox
+        self._waited = WaitedFor(clock)
         self.shelf = SharedShelf(objects.name) if objects is not None else None
         self.held: dict[str, list[Submission]] = {}
         """By execution: what waits for an object, or behind what does."""
@@ -212,15 +211,16 @@ class Porter:
         self, execution: str, reference: dict[str, Any]
     ) -> list[tuple[int, dict[str, Any]]] | UnreadableError:
         """Cut a list into pieces, each an object of the execution; a store that is full or away is waited for."""
-        until = self._clock.monotonic() + BRING_S
+        until, waited = self._clock.monotonic() + BRING_S, WaitedFor(self._clock)
         while True:
             async with self._room:
                 pieces = await self._cut_once(execution, reference)
             if not isinstance(pieces, ObjectError) or pieces.kind not in ("quota", "connection"):
+                waited.over()
                 return pieces
             if pieces.kind == "connection" and self._clock.monotonic() >= until:
                 return pieces
-            _log.warning("%s waits until this is over: %s", execution, pieces)
+            waited.tell(pieces.kind, f"{execution} waits until this is over: {pieces}")
             await self._clock.sleep(RETRY_S)
 
     async def _cut_once(
@@ -263,9 +263,11 @@ class Porter:
             try:
                 await self._objects.write(new.key, new.content)
             except ObjectError as error:
-                _log.warning("nothing is acknowledged until this is over: %s", error)
+                words = f"nothing is acknowledged until this is over: {error}"
+                self._waited.tell(error.kind, words)
                 await self._clock.sleep(RETRY_S)
             else:
+                self._waited.over()
                 return
 
     async def rest(self) -> None:

@@ -30,11 +30,6 @@ class StoreClock:
         """Return the seconds since 1970, as the store counts them."""
         return self._inner.now() if self._base is None else self._base + self.monotonic()
 
-    @property
-    def offset_s(self) -> float:
-        """By how much this machine's own clock is ahead."""
-        return self._inner.now() - self.now()
-
     async def set_right(self) -> None:
         """Ask the store for its time, and go by that.
 

@@ -161,12 +161,12 @@ class TriggerIntake:
     async def _found(self, kept: KeptTrigger) -> Program:
         trigger = kept.trigger
         version = None if trigger.version is None else str(trigger.version)
-        found = await self._engine.store.find_playbook(trigger.playbook, version, kept.namespace)
-        if found is None:
+        playbook = await self._engine.store.find_playbook(trigger.playbook, version, kept.namespace)
+        if playbook is None:
             which = f" of version {version}" if version is not None else ""
             raise _DeadError(f"there is no playbook '{trigger.playbook}'{which}; 'petra apply' it")
         try:
-            return await self._engine.cache.program(found.digest)
+            return await self._engine.cache.program(playbook.digest)
         except StoreError:
             raise
         except PetraError as error:

@@ -89,7 +89,7 @@ class TriggerRegistry:
 
     def of(self, namespace: str) -> list[KeptTrigger]:
         """Return the triggers of a namespace, by name."""
-        own = [one for one in self._known.values() if one.namespace == namespace]
+        own = [trigger for trigger in self._known.values() if trigger.namespace == namespace]
         return sorted(own, key=lambda one: one.name)
 
     def hook(self, path: str) -> KeptTrigger | None:
@@ -125,7 +125,9 @@ class TriggerRegistry:
         self._known = triggers
         hooks = [(one.trigger.webhook, one) for one in triggers.values()]
         self._hooks = {hook.path: one for hook, one in hooks if hook is not None}
-        self._ends = tuple(one for one in triggers.values() if one.trigger.on is not None)
+        self._ends = tuple(
+            trigger for trigger in triggers.values() if trigger.trigger.on is not None
+        )
 
     # Changing
 

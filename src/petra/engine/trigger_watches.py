@@ -108,6 +108,8 @@ class Watches:
                 await make(self._engine, kept, notes).run()
             except Exception as error:  # noqa: BLE001 - whatever it is, it is tried again
                 _log.warning("trigger %s: %s", kept.name, error)
+            if (task := asyncio.current_task()) is not None and task.cancelling():
+                raise asyncio.CancelledError  # what was waited for there took our end for its own
             await self._engine.clock.sleep(WATCH_AGAIN_S)
 
     async def close(self) -> None:

@@ -21,7 +21,7 @@ from petra.engine.limits import ANCESTORS_MAX, LINES_LOOK_S, LINES_MAX
 from petra.engine.lines import LineVerdict, judge
 from petra.engine.scope import Scope
 from petra.engine.shards import Shards
-from petra.engine.shared import SharedResources
+from petra.engine.shared_resources import SharedResources
 from petra.engine.standing import PERMITS, noticed_line
 from petra.kernel import commands as c
 from petra.store.base import Store
@@ -159,7 +159,7 @@ class Turnstile:
 
     async def _waiting_ancestors(self, row: PermitRow, line: LineRow) -> list[str]:
         """Return which of those who hold something here wait for the execution that asks."""
-        holders = {one.execution for one in line.holders}
+        holders = {holder.execution for holder in line.holders}
         ancestors: list[str] = []
         child, parent = row.execution, row.parent
         for _ in range(ANCESTORS_MAX):

@@ -18,7 +18,10 @@ from petra.kernel import Program
 from petra.namespaces import DEFAULT
 from petra.store.rows import PendingRow
 from petra.wire import Assignment, Iteration, frames
+from petra.wire.connection import Skipped
 
+OWN_POOL: Final = "default"
+"""The pool of the workers that an engine keeps itself, which end with it."""
 ALONE: Final = " (alone)"
 """What follows the name of a pool in that of its workers who do one run at a time, and nothing else."""
 
@@ -27,11 +30,15 @@ AWAY: Final = "a worker that has not come back yet"
 """What is said of who has a run that was taken over."""
 
 
+NO_KINDS: Final[frozenset[str]] = frozenset()
+
+
 class Queue(NamedTuple):
-    """What waits for the same workers: those of a pool that may do runs of a namespace."""
+    """What waits for the same workers: those of a pool that may do runs of a namespace, and know some kinds of tools."""
 
     pool: str
     namespace: str = DEFAULT
+    kinds: frozenset[str] = NO_KINDS
 
 
 class Bounds(NamedTuple):
@@ -83,6 +90,10 @@ class Seen(msgspec.Struct, frozen=True):
     """``ready``, ``drains``, or ``silent``: a lease of it ran out, and nothing was heard of it since."""
     namespaces: list[str] | None = None
     """Whose runs it may do; None: all."""
+    kinds: list[str] | None = None
+    """The kinds of tools that it knows; None: it did not say."""
+    version: str = ""
+    labels: dict[str, str] = {}
 
 
 class WorkerSeen(Struct, eq=False):
@@ -97,6 +108,10 @@ class WorkerSeen(Struct, eq=False):
     leases: set[str] = field(default_factory=set)
     slots: int = 1
     bounds: Bounds = ANYTHING
+    kinds: frozenset[str] | None = None
+    """The kinds of tools that it knows; None: it did not say, and gets runs of any."""
+    version: str = ""
+    labels: dict[str, str] = field(default_factory=dict)
     session: str = ""
     """By which it is known when it comes back on another connection; nothing, if it cannot come back."""
     served: OrderedDict[str, None] = field(default_factory=OrderedDict)
@@ -109,23 +124,32 @@ class WorkerSeen(Struct, eq=False):
     """Leases that another engine gave it and looks after still, and what they are for."""
     strange: int = 0
     """Reports under leases that nobody knows."""
+    skipped: Skipped = field(default_factory=Skipped)
+    """What it says that this version does not know."""
     drains: bool = False
     silent: bool = False
     """A lease of it ran out, and nothing was heard of it since."""
     heard: float = math.inf
     """When it was heard of last, of one that is kept: it beats often, and gets nothing while it does not."""
 
-    def may_do(self, queue: Queue) -> bool:
-        """Tell whether it serves a pool, and may do runs of a namespace."""
+    def is_let(self, queue: Queue) -> bool:
+        """Tell whether it serves a pool, and may do runs of a namespace, whatever tools they need."""
         allowed = self.bounds.namespaces
         return self.pool == queue.pool and (allowed is None or queue.namespace in allowed)
+
+    def may_do(self, queue: Queue) -> bool:
+        """Tell whether it is let to do what waits there, and knows the tools for it."""
+        return self.is_let(queue) and (self.kinds is None or queue.kinds <= self.kinds)
 
     def seen(self) -> Seen:
         """Say what others are told of it."""
         state = "drains" if self.drains else "silent" if self.silent else "ready"
         allowed = self.bounds.namespaces
         namespaces = None if allowed is None else sorted(allowed)
-        return Seen(self.name, self.pool, self.slots, len(self.leases), state, namespaces)
+        kinds = None if self.kinds is None else sorted(self.kinds)
+        return Seen(
+            self.name, self.pool, self.slots, len(self.leases), state, namespaces, kinds, self.version, self.labels
+        )  # fmt: skip
 
 
 class Lease(msgspec.Struct, eq=False):

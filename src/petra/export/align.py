@@ -48,16 +48,16 @@ class _Net:
 
     def candidates(self, firing: Firing) -> list[str]:
         """Return the transitions that a firing may be, those that say the same arcs first."""
-        found = self.by_place.get((firing.step, firing.kind), [])
+        transitions = self.by_place.get((firing.step, firing.kind), [])
         if firing.arcs is None:
-            return found
+            return transitions
         exact = [
             name
-            for name in found
+            for name in transitions
             if tuple(sorted(self.compiled.origin[name].arcs)) == firing.arcs
             and self._makes(name) == firing.makes
         ]
-        return exact or found
+        return exact or transitions
 
     def _makes(self, name: str) -> tuple[tuple[str, int], ...]:
         made: Counter[str] = Counter()
@@ -79,8 +79,8 @@ def align(compiled: Compiled, wanted: list[Firing], *, ended: bool) -> list[list
     """
     net = _Net(compiled)
     finals = [dict(final) for final in compiled.ends] if ended else []
-    found = _search(net, wanted, finals)
-    return found if found is not None or not finals else _search(net, wanted, [])
+    aligned = _search(net, wanted, finals)
+    return aligned if aligned is not None or not finals else _search(net, wanted, [])
 
 
 def _search(net: _Net, wanted: list[Firing], finals: list[Marking]) -> list[list[str]] | None:

@@ -70,9 +70,9 @@ def firings(log: ExportedLog, compiled: Compiled) -> Iterator[Firing]:
     closed = _closed(moments)
     tokens = _Tokens()
     for moment in moments:
-        found = _firing(moment, tokens, compiled, closed)
-        if found is not None:
-            yield found
+        firing = _firing(moment, tokens, compiled, closed)
+        if firing is not None:
+            yield firing
 
 
 def _firing(
@@ -167,21 +167,21 @@ def _chosen(event: e.StepEnded, compiled: Compiled, closed: dict[str, set[int]])
         if option.multiplies
     }
     arrived = closed.get(event.group.id, set())
-    found: dict[str, int] = {}
+    counts: dict[str, int] = {}
     for arc in dict.fromkeys(made.arc for made in event.produced):
         branches = [made for made in event.produced if made.arc == arc]
         if arc not in counted or counted[arc] >= len(branches):
-            found.update({made.id: 1 for made in branches})
+            counts.update({made.id: 1 for made in branches})
             continue
         first = next((made for made in branches if made.index in arrived), branches[0])
-        found[first.id] = len(branches)
-    return found
+        counts[first.id] = len(branches)
+    return counts
 
 
 def _closed(moments: list[Moment]) -> dict[str, set[int]]:
     """Return which branches of each group its join took."""
     stacks: dict[str, tuple[tuple[str, int], ...]] = {}
-    found: dict[str, set[int]] = {}
+    seqs: dict[str, set[int]] = {}
     for moment in moments:
         match moment.event:
             case e.StepStarted() as event:
@@ -192,7 +192,7 @@ def _closed(moments: list[Moment]) -> dict[str, set[int]]:
                 for token in event.consumed if event.group is not None else ():
                     for group, index in stacks.get(token, ()):
                         if group == event.group:
-                            found.setdefault(group, set()).add(index)
+                            seqs.setdefault(group, set()).add(index)
             case e.StepEnded() as event:
                 own = stacks.get(event.run, ())
                 group = event.group.id if event.group is not None else ""
@@ -201,4 +201,4 @@ def _closed(moments: list[Moment]) -> dict[str, set[int]]:
                     stacks[made.id] = (*own, (group, made.index or 0)) if inside else own
             case _:
                 pass
-    return found
+    return seqs

@@ -109,31 +109,31 @@ class _Writer:
     def _about(self, moment: Moment) -> list[tuple[str, str]]:
         """Return the objects of an event, and what it did to them."""
         event = moment.event
-        found = [(self._token(made, moment), "produced") for made in produced(event)]
+        related = [(self._token(made, moment), "produced") for made in produced(event)]
         match event:
             case e.StepStarted():
-                found += [(f"token:{token}", "consumed") for token in event.consumed]
-                found.append((self._run(event.run, moment), "started"))
-                found += self._items(event.run, event, moment)
+                related += [(f"token:{token}", "consumed") for token in event.consumed]
+                related.append((self._run(event.run, moment), "started"))
+                related += self._items(event.run, event, moment)
             case e.StepEnded():
-                found += [(f"token:{token}", "consumed") for token in event.consumed]
-                found.append((self._run(event.run, moment), "ended"))
+                related += [(f"token:{token}", "consumed") for token in event.consumed]
+                related.append((self._run(event.run, moment), "ended"))
             case e.Withdrawn():
-                found += [(f"token:{token}", "withdrawn") for token in event.tokens]
-                found += [(f"run:{run}", "withdrawn") for run in event.runs]
+                related += [(f"token:{token}", "withdrawn") for token in event.tokens]
+                related += [(f"run:{run}", "withdrawn") for run in event.runs]
             case e.TokenDiscarded():
-                found.append((f"token:{event.token}", "discarded"))
+                related.append((f"token:{event.token}", "discarded"))
             case e.ItemChanged() if f"item:{event.item}" in self.objects:
                 item = self.objects[f"item:{event.item}"]
                 item.tell(moment.at, state=event.state, holder=event.holder)
-                found.append((item.id, event.act))
+                related.append((item.id, event.act))
             case e.AttemptStarted() | e.IterationsStarted():
-                found.append((f"run:{event.run}", "about"))
-                found += self._items(event.run, event, moment)
+                related.append((f"run:{event.run}", "about"))
+                related += self._items(event.run, event, moment)
             case _:
                 run = getattr(event, "run", None)
-                found += [(f"run:{run}", "about")] if run else []
-        return [(name, how) for name, how in found if name in self.objects]
+                related += [(f"run:{run}", "about")] if run else []
+        return [(name, how) for name, how in related if name in self.objects]
 
     def _token(self, made: e.Produced, moment: Moment) -> str:
         token = self._object(f"token:{made.id}", "token")
@@ -155,7 +155,7 @@ class _Writer:
         return name
 
     def _items(self, run: str, event: e.AnyEvent, moment: Moment) -> list[tuple[str, str]]:
-        found = []
+        related = []
         step = self.runs[run].step if run in self.runs else ""
         for item in offered(event):
             made = self._object(f"item:{item.id}", "work item")
@@ -163,8 +163,8 @@ class _Writer:
             made.tell(moment.at, step=step or None, title=title, state="offered")
             if f"run:{run}" in self.objects:
                 self._relate(f"run:{run}", made.id, "asks")
-            found.append((made.id, "offered"))
-        return found
+            related.append((made.id, "offered"))
+        return related
 
 
 def ocel(log: ExportedLog) -> str:

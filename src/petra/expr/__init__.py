@@ -9,10 +9,8 @@ from petra.expr.names import (
     Path,
     PathUse,
     dotted,
-    expression_paths,
     paths,
     rewrite,
-    rewrite_expression,
     wrap_bare,
 )
 from petra.expr.predicates import PREDICATES
@@ -38,9 +36,7 @@ __all__ = [
     "compile_template",
     "compile_value",
     "dotted",
-    "expression_paths",
     "paths",
     "rewrite",
-    "rewrite_expression",
     "wrap_bare",
 ]

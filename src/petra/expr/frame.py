@@ -151,6 +151,7 @@ class Frame:
         return value
 
 
+_CELLS: Final = frozenset((type(None), bool, int, float))
 _CONTAINERS: Final = frozenset((dict, list, tuple))
 
 
@@ -177,7 +178,10 @@ def measure(value: Value, frame: Frame | None = None) -> int:
             total += CELL
             if len(item) * CELL + total > most:
                 raise too_large(len(item) * CELL + total, most)
-            stack += item
+            if _CELLS.issuperset(map(type, item)):  # a long list of numbers is seen in one go
+                total += len(item) * CELL
+            else:
+                stack += item
         elif kind is dict:
             total += CELL
             if len(item) * CELL + total > most:

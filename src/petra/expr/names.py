@@ -53,22 +53,24 @@ def paths_of(body: tree.Body) -> tuple[PathUse, ...]:
     return tuple(sorted(_body(body, set()), key=lambda use: use.start))
 
 
-def expression_paths(source: str) -> tuple[PathUse, ...]:
-    """List what a bare expression, without braces, reads."""
-    return tuple(sorted(_uses(parse_expression(source), frozenset()), key=lambda use: use.start))
-
-
 def rewrite(source: str, rename: Callable[[Path], Path | None]) -> str:
     """Replace leading name paths in place; every other byte stays.
 
     ``rename`` is asked for the longest prefix of a path first; None means "not this one".
     """
-    return _rewritten(source, paths(source), rename)
-
-
-def rewrite_expression(source: str, rename: Callable[[Path], Path | None]) -> str:
-    """Like ``rewrite``, for a bare expression without braces."""
-    return _rewritten(source, expression_paths(source), rename)
+    pieces: list[str] = []
+    position = 0
+    for use in paths(source):
+        if use.call:
+            continue
+        for length in range(len(use.path), 0, -1):
+            renamed = rename(use.path[:length])
+            if renamed is not None:
+                pieces += (source[position : use.start], dotted(renamed))
+                position = use.part_ends[length - 1]
+                break
+    pieces.append(source[position:])
+    return "".join(pieces)
 
 
 def wrap_bare(source: str) -> str | None:
@@ -98,24 +100,6 @@ def dotted(path: Path) -> str:
             quoted = part.replace("\\", "\\\\").replace("'", "\\'")
             written += f"['{quoted}']"
     return written
-
-
-def _rewritten(
-    source: str, uses: tuple[PathUse, ...], rename: Callable[[Path], Path | None]
-) -> str:
-    pieces: list[str] = []
-    position = 0
-    for use in uses:
-        if use.call:
-            continue
-        for length in range(len(use.path), 0, -1):
-            renamed = rename(use.path[:length])
-            if renamed is not None:
-                pieces += (source[position : use.start], dotted(renamed))
-                position = use.part_ends[length - 1]
-                break
-    pieces.append(source[position:])
-    return "".join(pieces)
 
 
 def _body(body: tree.Body, bound: set[str]) -> Iterator[PathUse]:  # noqa: C901 - a table

@@ -265,6 +265,9 @@ def _short(frame: Frame, value: str) -> str:
     return value
 
 
+_WHOLE: Final = frozenset((int,))
+
+
 def _is_pure(value: Value) -> bool:
     """Tell whether a value is JSON through and through, so that nothing needs to be rebuilt."""
     stack = [value]
@@ -278,7 +281,13 @@ def _is_pure(value: Value) -> bool:
                 return False
             stack += item.values()
         elif kind is list:
-            stack += item
+            if item and _WHOLE.issuperset(
+                map(type, item)
+            ):  # a long list of numbers is seen in one go
+                bounded(min(item))
+                bounded(max(item))
+            else:
+                stack += item
         elif kind is int:
             bounded(item)
         elif kind is float:

@@ -11,6 +11,7 @@ from collections.abc import Iterable
 
 from petra.kernel.crowds import withdrawn
 from petra.kernel.effects import CancelChild, Stop
+from petra.kernel.living import living_in
 from petra.kernel.state import Group, StepRun
 from petra.kernel.turn import Turn
 
@@ -75,8 +76,8 @@ def withdraw_branches(turn: Turn, group: Group, keep: set[str], reason: str) -> 
     """Withdraw all live members of a group but some."""
     members = [
         member
-        for index in sorted(group.members)
-        for member in sorted(group.members[index], key=turn.state.arrived)
+        for index in sorted(group.living)
+        for member in sorted(living_in(group.living, index), key=turn.state.arrived)
     ]
     wanted = dict.fromkeys(member for member in members if member not in keep)
     ready, running = turn.state.ready, turn.state.runs

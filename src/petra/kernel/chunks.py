@@ -7,11 +7,12 @@ once at least, and is sent more when it has done about half.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import msgspec
 
-from petra.kernel.fold.loops import item_at, level_at, piece_end
+from petra.kernel.fold.loops import item_at, items_at, level_at, piece_end
 from petra.kernel.program import LoopPlan, StepPlan
 from petra.kernel.state import Chunk, LoopState, StepRun
 from petra.kernel.turn import Turn
@@ -62,9 +63,9 @@ def next_path(
     if plan.inner is not None:
         for index, inner in sorted(loop.active.items()):
             if inner is not None:
-                found = next_path(inner, plan.inner, (*path, index), most=most)
-                if found is not None:
-                    return found
+                inside = next_path(inner, plan.inner, (*path, index), most=most)
+                if inside is not None:
+                    return inside
     if plan.inner is None:
         free = loop.chunks < (most or loop.max_in_flight)
     else:
@@ -106,19 +107,38 @@ def _window(turn: Turn, run: StepRun, at: tuple[int, ...]) -> int:
 
 def iter_data(plan: StepPlan, run: StepRun, path: tuple[int, ...]) -> dict[str, Any]:
     """Return what ``iter`` is for an iteration, with its outer ones as ``parent``."""
-    found: dict[str, Any] | None = None
+    nested: dict[str, Any] | None = None
     loop, state = plan.loop, run.loop
     for depth, index in enumerate(path):
         assert loop is not None
         assert state is not None
-        made: dict[str, Any] = {loop.loop.iterator: item_at(state, index), "index": index}
-        if found is not None:
-            made["parent"] = found
-        found = made
+        level: dict[str, Any] = {loop.loop.iterator: item_at(state, index), "index": index}
+        if nested is not None:
+            level["parent"] = nested
+        nested = level
         if depth + 1 < len(path):
             loop, state = loop.inner, state.active[index]
-    assert found is not None
-    return found
+    assert nested is not None
+    return nested
+
+
+def iters_data(
+    plan: StepPlan,
+    run: StepRun,
+    paths: list[tuple[int, ...]],
+    near: Callable[[int, dict[str, Any]], Any],
+) -> list[dict[str, Any]]:
+    """Return what ``iter`` is for iterations of one list, with the items that ``near`` has of a piece of it."""
+    assert plan.loop is not None
+    *at, _ = paths[0]
+    iterator = loop_at(plan.loop, len(paths[0])).loop.iterator
+    outer = {"parent": iter_data(plan, run, tuple(at))} if at else {}
+    indices = [path[-1] for path in paths]
+    items = items_at(level_at(loop_of(run), paths[0]), indices, near)
+    return [
+        {iterator: item, "index": index, **outer}
+        for item, index in zip(items, indices, strict=True)
+    ]
 
 
 def loop_of(run: StepRun) -> LoopState:

@@ -162,7 +162,7 @@ class PatchCtx(Asked, frozen=True, kw_only=True, tag="patch"):
 
 
 class Act(Asked, frozen=True, kw_only=True, tag="act"):
-    """Somebody acts on a work item (S14)."""
+    """Somebody acts on a work item (S14). ``at`` is the version that they saw; an execution that has moved on refuses."""
 
     item: str
     act: str
@@ -173,6 +173,7 @@ class Act(Asked, frozen=True, kw_only=True, tag="act"):
     reason: str = ""
     on_behalf_of: str | None = None
     admin: bool = False
+    at: int | None = None
 
 
 class ChangeGroup(Asked, frozen=True, kw_only=True, tag="group"):

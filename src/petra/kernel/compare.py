@@ -95,7 +95,7 @@ def causal_names(events: Iterable[e.AnyEvent]) -> Counter[str]:
     """Return the names of all firings: equal ones are equal graphs of causes."""
     made_by: dict[str, str] = {}
     written_by: dict[str, str] = {}
-    found: Counter[str] = Counter()
+    names: Counter[str] = Counter()
     for event in events:
         receipt = receipt_of(event, 0, 0)
         if not receipt.transition:
@@ -103,11 +103,11 @@ def causal_names(events: Iterable[e.AnyEvent]) -> Counter[str]:
         causes = [made_by.get(token, "") for token in receipt.consumed]
         causes += [written_by[key] for key in receipt.writes if key in written_by]
         name = digest([receipt.transition, _content(event), sorted(causes)])
-        found[name] += 1
+        names[name] += 1
         for index, token in enumerate(receipt.produced):
             made_by[token] = digest([name, index])
         written_by.update(dict.fromkeys(receipt.writes, name))
-    return found
+    return names
 
 
 def _content(event: e.AnyEvent) -> Any:

@@ -23,9 +23,9 @@ def not_compensated(program: Program, state: State) -> list[str]:
     if not state.compensates and not applies(program, state.ending):
         return []
     left = [] if state.phase == "compensating" and not state.halted else state.undo
-    found = dict.fromkeys(undo.step for undo in reversed(left))
+    steps = dict.fromkeys(undo.step for undo in reversed(left))
     for step in reversed(state.not_compensated):
         plan = program.steps.get(step)
         if plan is None or plan.mode != "router":  # a router does nothing that could be undone
-            found[step] = None
-    return list(found)
+            steps[step] = None
+    return list(steps)

@@ -218,11 +218,11 @@ def at_rest(turn: Turn) -> None:
         if state.phase == "final":
             _end(turn, state.ending)  # its token was discarded
             return
-        if state.phase == "normal" and not any(one.decides for one in state.groups.values()):
+        if state.phase == "normal" and not any(group.decides for group in state.groups.values()):
             _ending(turn, "partial" if state.stained else "completed", "", None)
             return
-    found = rest_of(turn.program, state)
-    if found is not None and found.status == "stuck":
-        said = f"{found.reason}: {found.message}"
+    rest = rest_of(turn.program, state)
+    if rest is not None and rest.status == "stuck":
+        said = f"{rest.reason}: {rest.message}"
         if state.stuck != said:
-            turn.emit(e.ExecutionStuck(reason=found.reason, message=found.message))
+            turn.emit(e.ExecutionStuck(reason=rest.reason, message=rest.message))

@@ -127,8 +127,8 @@ def complete(past: list[tuple[float, e.AnyEvent]]) -> int:
         begin -= 1
     first = past[begin - 1][1] if begin else None
     if isinstance(first, e.StepEnded) and first.group is not None:
-        made = len(first.produced) + sum(len(_added(event)) for _, event in past[begin:end])
-        if made < first.group.size:
+        produced = len(first.produced) + sum(len(_added(event)) for _, event in past[begin:end])
+        if produced < first.group.size:
             return complete(past[: begin - 1])
     return end
 

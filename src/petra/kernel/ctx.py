@@ -5,7 +5,7 @@ same parallel loop, and differ. The later one fails its run, and nothing of that
 Rule 2: a key with a reducer never conflicts; a write that its reducer cannot take fails the run.
 Rule 3: a value that breaks the schema of its key fails the run.
 Rule 4: a value that is large after its reducer is kept as a reference. What ``evolve`` could not work out without
-reading objects is written whole. A list that only grows is kept in pieces (``petra.kernel.growing``).
+reading objects is written whole. What only grows is kept in pieces (``petra.kernel.growing``).
 """
 
 from __future__ import annotations
@@ -16,11 +16,12 @@ from typing import Any
 
 import msgspec
 
+from petra.json_schema import validator
 from petra.kernel.fold.writes import scopes_of, writer_of
 from petra.kernel.growing import grown
 from petra.kernel.state import Stack, State
 from petra.kernel.turn import TransformError, Turn
-from petra.reduce import ADDING, reduce_value
+from petra.reduce import GROWING, reduce_value
 from petra.references import is_reference
 from petra.values import canonical
 from petra.wire import Error, Write
@@ -33,10 +34,10 @@ def accepted(
 ) -> tuple[list[Write], Error | None]:
     """Return a patch as it is recorded; or why it cannot be applied."""
     ctx: dict[str, Any] = {}
-    made: list[Write] = []
+    recorded: list[Write] = []
     for write in writes:
         if write.key == "_last_error":
-            made.append(write)
+            recorded.append(write)
             continue
         value: Any = None
         try:
@@ -51,9 +52,9 @@ def accepted(
             broken = error.error
         if broken is not None:
             return [], broken
-        made.append(write)
+        recorded.append(write)
         ctx[write.key] = value
-    return made, None
+    return recorded, None
 
 
 def merge_fault(turn: Turn, write: Write) -> Error | None:
@@ -80,8 +81,8 @@ def _recorded(turn: Turn, write: Write, changed: dict[str, Any]) -> tuple[Write,
     if reducer in (None, "first", "last"):
         value = turn.keep(write.value, what)
         return Write(key=write.key, value=value), old if reducer == "first" and present else value
-    if reducer in ADDING and (made := grown(turn, write, old, what)) is not None:
-        return made
+    if reducer in GROWING and (longer := grown(turn, write, old, what)) is not None:
+        return longer
     seen = (
         turn.follow(old, what),
         write.value if reducer == "append" else turn.follow(write.value, what),
@@ -142,7 +143,11 @@ def _schema(turn: Turn, key: str, value: Any) -> Error | None:
 
 def schema_fault(schema: bytes, value: Any) -> str | None:
     """Return how a value breaks a JSON Schema (given by its canonical bytes), or None."""
-    for error in _validator(schema).iter_errors(value):
+    try:
+        known = _validator(schema)
+    except ValueError as unusable:  # what is stored is not checked again
+        return f"the schema cannot be used: {unusable}"
+    for error in known.iter_errors(value):
         path = "".join(
             f".{part}" if isinstance(part, str) else f"[{part}]" for part in error.instance_path
         )
@@ -153,6 +158,4 @@ def schema_fault(schema: bytes, value: Any) -> str | None:
 
 @cache
 def _validator(schema: bytes) -> Any:
-    import jsonschema_rs  # noqa: PLC0415 - most playbooks have no schema
-
-    return jsonschema_rs.validator_for(msgspec.json.decode(schema))
+    return validator(msgspec.json.decode(schema))

@@ -42,6 +42,7 @@ from petra.kernel.scope import view_of
 from petra.kernel.state import Branch, Chunk, Group, ReadyToken, State, StepRun, derive
 from petra.kernel.timers import fire_timer
 from petra.kernel.turn import RefusedError, TransformError, Turn
+from petra.kernel.waiting import moment
 from petra.playbook.overlay import merge
 from petra.values import canonical
 from petra.wire import Error, Report
@@ -132,10 +133,11 @@ def _wanted(turn: Turn) -> list[AnyEffect]:
 
 def settle(turn: Turn) -> None:
     """Fire whatever is enabled."""
-    state, most = turn.state, turn.program.events_max
+    state, most = turn.state, turn.events_least()
     while not state.terminal:
-        if len(turn.events) > most and state.phase == "normal":
-            _endless(turn)
+        made = len(turn.events)
+        if made > most and state.phase == "normal" and made > (most := turn.events_most()):
+            _endless(turn, most)
         elif turn.begun:
             _take_up(turn, turn.begun.popleft())
         elif state.paused or (state.permits is not None and is_held_back(state)):
@@ -151,11 +153,9 @@ def settle(turn: Turn) -> None:
             return
 
 
-def _endless(turn: Turn) -> None:
+def _endless(turn: Turn, most: int) -> None:
     """Fail an execution that goes round on the server without ever waiting for anything."""
-    message = (
-        f"more than {turn.program.events_max:,} events in one decision: it never comes to rest"
-    )
+    message = f"more than {most:,} events in one decision: it never comes to rest"
     step = next(
         (event.step for event in reversed(turn.events) if isinstance(event, e.StepEnded)), ""
     )
@@ -279,7 +279,7 @@ def _limits(turn: Turn) -> list[e.NewTimer]:
     limit, name = turn.program.spec.timeout_s, turn.state.id
     if limit is None:
         return []
-    due = turn.now + limit
+    due = moment(turn.now + limit)
     return [e.NewTimer(id=derive("execution", name), due=due, kind="execution", group="execution")]
 
 
@@ -296,14 +296,14 @@ def _workload(turn: Turn, command: c.Start) -> dict[str, Any]:
 
     A child that inherits can read it where it is.
     """
-    given = command.workload
+    workload = command.workload
     if command.parent:
         objects = turn.objects.reading(command.parent)
         try:
-            given = objects(given) if command.inherits else objects.whole(given)
+            workload = objects(workload) if command.inherits else objects.whole(workload)
         except UnreadableError as error:
             raise RefusedError(f"the workload: {error.message}") from None
-    return merge(turn.program.playbook.workload, given)
+    return merge(turn.program.playbook.workload, workload)
 
 
 def _kept(turn: Turn, value: Any, what: str) -> Any:
@@ -342,7 +342,7 @@ def _chunk_report(turn: Turn, command: c.ChunkReport) -> None:
     elif chunk.gather:
         loops.gathered(turn, run, chunk, command.gathered)
     else:
-        reports = [(one.path, one.report) for one in command.reports]
+        reports = [(iteration.path, iteration.report) for iteration in command.reports]
         loops.report(turn, run, chunk.id, reports, more=command.more)
 
 
@@ -376,9 +376,19 @@ def _tick(turn: Turn, _command: c.Tick) -> None:
     _fire_due(turn, before=None)
 
 
+def _unmoved(turn: Turn, seen: int | None) -> None:
+    """Refuse what was asked of another version than the one there is."""
+    if seen is not None and seen != turn.state.seq:
+        raise RefusedError(f"{c.MOVED_ON}: its version is {turn.state.seq}, not {seen}")
+
+
+def _act(turn: Turn, command: c.Act) -> None:
+    _unmoved(turn, command.at)
+    human.act(turn, command)
+
+
 def _patch(turn: Turn, command: c.PatchCtx) -> None:
-    if command.at is not None and command.at != turn.state.seq:
-        raise RefusedError(f"{c.MOVED_ON}: its version is {turn.state.seq}, not {command.at}")
+    _unmoved(turn, command.at)
     for key, value in command.values.items():
         declared = turn.program.spec.ctx.get(key)
         if declared is not None and isinstance(declared.schema, dict):
@@ -547,7 +557,7 @@ _COMMANDS: dict[type, Callable[[Turn, Any], None]] = {
     c.Tick: _tick,
     c.SendSignal: tasks.signal,
     c.PatchCtx: _patch,
-    c.Act: human.act,
+    c.Act: _act,
     c.ChangeGroup: _group,
     c.ChildEnded: _child_ended,
     c.Steer: schedules.steer,

@@ -121,24 +121,24 @@ def _replace(turn: Turn, latest: float) -> None:
 def _pass(turn: Turn, why: str, until: float) -> None:
     """Pass the times in (cursor, until], if there are any."""
     table = table_of(turn)
-    found = list(islice(_between(table, until), COUNTED_MAX + 1))
-    if found:
-        counted = found[:COUNTED_MAX]
+    times = list(islice(_between(table, until), COUNTED_MAX + 1))
+    if times:
+        counted = times[:COUNTED_MAX]
         turn.emit(
             s.SchedulePassed(
                 why=why, count=len(counted), first=counted[0].at, last=counted[-1].at, cursor=until,
-                more=len(found) > COUNTED_MAX,
+                more=len(times) > COUNTED_MAX,
             )
         )  # fmt: skip
 
 
 def _between(table: Timetable, until: float) -> list[Nominal]:
-    found: list[Nominal] = []
+    times: list[Nominal] = []
     for one in table.schedule.rhythm.times(table.cursor):
-        if one.at > until or len(found) > COUNTED_MAX:
+        if one.at > until or len(times) > COUNTED_MAX:
             break
-        found.append(one)
-    return found
+        times.append(one)
+    return times
 
 
 def take_from_queue(turn: Turn) -> None:
@@ -188,14 +188,14 @@ def fill(turn: Turn) -> None:
         return
     most = FILLS_AT_ONCE if table.schedule.overlap == "allow" else 1
     while len(filling.going) < most:
-        one = table.schedule.rhythm.first(filling.cursor)
-        if one is None or one.at > filling.until:
+        nominal = table.schedule.rhythm.first(filling.cursor)
+        if nominal is None or nominal.at > filling.until:
             if not filling.going:
                 turn.emit(s.ScheduleFilled(count=filling.count))
             return
-        child = child_of(table, one.at)
-        turn.emit(s.ScheduleFired(child=child, nominal=one.at, cause="backfill", tracked=True))
-        start_other(turn, child, one.at, tells=True)
+        child = child_of(table, nominal.at)
+        turn.emit(s.ScheduleFired(child=child, nominal=nominal.at, cause="backfill", tracked=True))
+        start_other(turn, child, nominal.at, tells=True)
 
 
 def table_of(turn: Turn) -> Timetable:

@@ -323,7 +323,7 @@ class RunRedelivered(Event, frozen=True, tag="run.redelivered"):
 
 
 class RunTakenBack(RunRedelivered, frozen=True, tag="run.taken_back"):
-    """An engine that closed took the run back from its worker; it is handed out again, and no delivery was lost."""
+    """The run is handed out again and no delivery was lost: an engine that closed took it back, or one that died had not given it."""
 
 
 class ReportRejected(Event, frozen=True, tag="report.rejected"):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from itertools import islice
 from typing import Any
 
 from msgspec import Struct, field
@@ -9,10 +11,11 @@ from msgspec import Struct, field
 from petra.expr.dates import NOW
 from petra.expr.frame import FOLLOW
 from petra.kernel.compensation import not_compensated
+from petra.kernel.fold.tasks import names_of
 from petra.kernel.permit_state import limit_in_words
 from petra.kernel.program import Program, StepPlan
 from petra.kernel.rest import WhyAtRest, is_held_back, rest_of, waits_of, what
-from petra.kernel.scope import scope, timestamp, view_of
+from petra.kernel.scope import as_written, scope, timestamp, view_of
 from petra.kernel.state import Chunk, Group, ReadyToken, State, StepRun
 from petra.kernel.timetable import Timetable, passed_over, waits_for_end
 from petra.references import Follow
@@ -59,12 +62,12 @@ class Explanation(Struct, frozen=True):
     error: dict[str, Any] | None = None
 
 
-def explain(program: Program, state: State, follow: Follow | None = None) -> Explanation:
-    """Explain an execution as it is now; ``follow`` looks through references (S18)."""
+def explain(
+    program: Program, state: State, follow: Follow | None = None, *, most: int | None = None
+) -> Explanation:
+    """Explain an execution as it is now, or so many of the tokens that wait at ``most``; ``follow`` looks through references (S18)."""
     rest = rest_of(program, state)
-    told: dict[str, str] = {}
-    waiting = [_token(program, state, token, told, follow) for token in state.ready.values()]
-    waiting += [found for run in state.runs.values() for found in _run(program, state, run)]
+    waiting = list(islice(_waiting(program, state, follow), most))
     if state.terminal:
         words = f": {state.error.message}" if state.error is not None else ""
         said = f"The execution is {state.terminal}{words}.{_undone(program, state)}"
@@ -84,6 +87,14 @@ def explain(program: Program, state: State, follow: Follow | None = None) -> Exp
         words = f" An incident: {state.trouble}." if state.trouble else ""
         return Explanation("running", "", _running(state) + words, waiting)
     return Explanation(rest.status, rest.reason, _sentence(rest), waiting)
+
+
+def _waiting(program: Program, state: State, follow: Follow | None) -> Iterator[Waiting]:
+    told: dict[str, str] = {}
+    for token in state.ready.values():
+        yield _token(program, state, token, told, follow)
+    for run in state.runs.values():
+        yield from _run(program, state, run)
 
 
 def _held_back(rest: WhyAtRest, state: State) -> Explanation:
@@ -177,7 +188,7 @@ def _at_gate(state: State, plan: StepPlan, token: ReadyToken, follow: Follow | N
         for operand in guard.template.operands({**scope(state, guard.names, view), **through})
     ]
     shown = ", ".join(
-        f"{o['text']} is {o['value']!r}" if o["defined"] else f"{o['text']} is undefined"
+        f"{o['text']} is {as_written(o['value'])}" if o["defined"] else f"{o['text']} is undefined"
         for o in operands[:4]
     )
     keys = sorted(f"ctx.{key}" for key in plan.reads.ctx if key != "*")
@@ -244,33 +255,22 @@ def _run(program: Program, state: State, run: StepRun) -> list[Waiting]:
     if run.incident:
         why = state.incidents[run.id]
         sentence = f"Step '{run.step}' is an incident: {why}. Retry it, override it, or cancel."
-        return [
-            Waiting(
-                run.id,
-                run.step,
-                "incident",
-                sentence,
-                unblocked_by=f"a retry or an override of '{run.step}'",
-            )
-        ]
-    found = []
+        unblocked = f"a retry or an override of '{run.step}'"
+        return [Waiting(run.id, run.step, "incident", sentence, unblocked_by=unblocked)]
+    waits = []
     for rest in waits_of(run):
         due = _due(state, run)
         until = f" until {due}" if rest.reason == "timer" and due else ""
         sentence = rest.message[0].upper() + rest.message[1:] + until + "."
-        found.append(
+        unblocked = _unblock(state, run, rest)
+        waits.append(
             Waiting(
-                run.id,
-                run.step,
-                rest.reason,
-                sentence,
-                unblocked_by=_unblock(state, run, rest),
-                child=rest.child,
+                run.id, run.step, rest.reason, sentence, unblocked_by=unblocked, child=rest.child
             )
         )
-    if not found and program.plan_of(run).mode == "worker":
-        found.append(Waiting(run.id, run.step, "worker", f"Step '{run.step}' runs on a worker."))
-    return found
+    if not waits and program.plan_of(run).mode == "worker":
+        waits.append(Waiting(run.id, run.step, "worker", f"Step '{run.step}' runs on a worker."))
+    return waits
 
 
 def _due(state: State, run: StepRun) -> str | None:
@@ -296,4 +296,4 @@ def _unblock(state: State, run: StepRun, rest: WhyAtRest) -> str:
 
 def _assignees(spec: dict[str, Any]) -> list[tuple[str, list[str]]]:
     assignees = spec.get("assignees") or {}
-    return [(kind, list(assignees[kind])) for kind in ("users", "roles") if assignees.get(kind)]
+    return [(kind, names_of(assignees[kind])) for kind in ("users", "roles") if assignees.get(kind)]

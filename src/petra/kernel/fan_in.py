@@ -116,11 +116,11 @@ def judge(turn: Turn, group_id: str) -> None:
     if plan.join is None or plan.pairs_arcs:
         return
     try:
-        found = verdict(turn, plan, group)
-        if found.word == "fire" and not is_blocked(turn, plan, group):
+        judgement = verdict(turn, plan, group)
+        if judgement.word == "fire" and not is_blocked(turn, plan, group):
             _fire_group(turn, plan, group)
-        elif found.word == "fail":
-            said = Error(kind="limit", code="join.unreachable", message=found.why)
+        elif judgement.word == "fail":
+            said = Error(kind="limit", code="join.unreachable", message=judgement.why)
             _fail(turn, plan, group, said)
     except (TransformError, DeniedError) as error:
         _fail(turn, plan, group, error.error)
@@ -155,8 +155,8 @@ def _fire_alone(turn: Turn, plan: StepPlan, token: ReadyToken, outputs: list[Out
     """Fire for a token that closes no group: it is in none."""
     assert plan.join is not None
     if passes(turn, plan, [token], view_of(turn.state, token)):
-        made = merge(turn, plan.join.merge, outputs)
-        start(turn, plan, [token], stack=token.stack, args=dict(token.args), merge=made)
+        write = merge(turn, plan.join.merge, outputs)
+        start(turn, plan, [token], stack=token.stack, args=dict(token.args), merge=write)
 
 
 # An operator's
@@ -174,8 +174,8 @@ def start_by_hand(turn: Turn, plan: StepPlan, words: str) -> bool:
         if group is not None:
             return _start_group_by_hand(turn, plan, group, words)
         alone = [] if token.joined or token.empty else [Output(0, token.output, 0)]
-        made = None if token.joined else _merge_or_none(turn, plan, alone)
-        start(turn, plan, [token], stack=token.stack, merge=made, administrative=words, go=False)
+        write = None if token.joined else _merge_or_none(turn, plan, alone)
+        start(turn, plan, [token], stack=token.stack, merge=write, administrative=words, go=False)
         return True
     for group in state.groups.values():
         if group.decides and group.join == plan.name and not group.open:
@@ -185,10 +185,10 @@ def start_by_hand(turn: Turn, plan: StepPlan, words: str) -> bool:
 
 def _start_group_by_hand(turn: Turn, plan: StepPlan, group: Group, words: str) -> bool:
     tokens = waiting_of(turn, group)
-    made = _merge_or_none(turn, plan, of_group(group))
+    write = _merge_or_none(turn, plan, of_group(group))
     args = joined_args(tokens)
     start(
-        turn, plan, tokens, stack=group.stack, args=args, group=group, merge=made, administrative=words, go=False
+        turn, plan, tokens, stack=group.stack, args=args, group=group, merge=write, administrative=words, go=False
     )  # fmt: skip
     return True
 

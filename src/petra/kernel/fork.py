@@ -28,7 +28,7 @@ PIECE = 160 * 1024
 _encode = msgspec.json.Encoder().encode
 
 
-class Part(NamedTuple):
+class PastPart(NamedTuple):
     """Records of one execution: whose they are, how many of its log come before them, and what they hold."""
 
     origin: str
@@ -36,11 +36,11 @@ class Part(NamedTuple):
     past: Past
 
 
-def parts_of(origin: str, past: Past) -> list[Part]:
+def parts_of(origin: str, past: Past) -> list[PastPart]:
     """Tell apart what an execution has taken over from others and what is its own, which comes last."""
     first = past[0][1] if past else None
     if not isinstance(first, e.ExecutionForked):
-        return [Part(origin, 0, past)]
+        return [PastPart(origin, 0, past)]
     taken, over = 1, list(first.past)
     while len(over) < first.size:
         piece = past[taken][1]
@@ -49,9 +49,9 @@ def parts_of(origin: str, past: Past) -> list[Part]:
         taken += 1
     earlier = []
     for name, before, count in first.parts:
-        earlier.append(Part(name, before, over[:count]))
+        earlier.append(PastPart(name, before, over[:count]))
         over = over[count:]
-    return [*(earlier or parts_of(first.origin, over)), Part(origin, taken, past[taken:])]
+    return [*(earlier or parts_of(first.origin, over)), PastPart(origin, taken, past[taken:])]
 
 
 def fork(
@@ -106,7 +106,7 @@ def rerun(
     raise ValueError(f"step '{step}' was never started{words}")
 
 
-def _command(parts: list[Part], *, now: float, reason: str, decided: bool = False) -> c.Fork:
+def _command(parts: list[PastPart], *, now: float, reason: str, decided: bool = False) -> c.Fork:
     past = [one for part in parts for one in part.past]
     size = len(past)
     del past[complete(past) :]
@@ -114,9 +114,9 @@ def _command(parts: list[Part], *, now: float, reason: str, decided: bool = Fals
         past.pop()
     origin, before, own = parts[-1]
     at = before + max(0, len(own) - (size - len(past)))
-    found = [(part.origin, part.before, len(part.past)) for part in parts]
+    lengths = [(part.origin, part.before, len(part.past)) for part in parts]
     return c.Fork(
-        now=now, origin=origin, at=at, past=past, parts=_cut(found, len(past)), reason=reason
+        now=now, origin=origin, at=at, past=past, parts=_cut(lengths, len(past)), reason=reason
     )
 
 
@@ -131,16 +131,16 @@ def _cut(parts: list[tuple[str, int, int]], size: int) -> list[tuple[str, int, i
 
 def pieces(past: Past) -> list[Past]:
     """Cut a past into pieces that fit into one event each."""
-    made: list[Past] = [[]]
+    cut: list[Past] = [[]]
     size = 0
     for one in past:
         length = len(_encode(one)) + 1
-        if size + length > PIECE and made[-1]:
-            made.append([])
+        if size + length > PIECE and cut[-1]:
+            cut.append([])
             size = 0
-        made[-1].append(one)
+        cut[-1].append(one)
         size += length
-    return made
+    return cut
 
 
 def lived(records: Iterable[Record]) -> Iterator[tuple[int, float, e.AnyEvent]]:

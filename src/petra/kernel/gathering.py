@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from operator import sub
 from typing import Any
 
@@ -49,12 +50,13 @@ def to_put_aside(loop: LoopState) -> tuple[int, int, list[Any]]:
     """
     if loop.nests:
         return 0, 0, []
-    upto, due = min(loop.active, default=loop.next), False
+    active = sorted(loop.active)  # they nearly are
+    upto, due = active[0] if active else loop.next, False
     if loop.aside and upto >= loop.aside[0][0]:
         upto, due = loop.aside[0][0], True  # what is before it goes before it, however small
     if due or _is_large(loop, loop.stored, upto):
         return 0, upto, loop.held[: upto - loop.stored]
-    since, upto = _behind(loop)
+    since, upto = _behind(loop, active)
     if _is_large(loop, since, upto):
         return since, upto, loop.held[since - loop.stored : upto - loop.stored]
     return 0, 0, []
@@ -69,18 +71,25 @@ def _is_large(loop: LoopState, since: int, upto: int) -> bool:
     return len(_encode(sample)) * count >= PUT_ASIDE_BYTES * SAMPLE
 
 
-def _behind(loop: LoopState) -> tuple[int, int]:
-    """Return the most results in a row that are in memory behind an iteration that is still out."""
-    apart = sum(upto - since for since, upto, _ in loop.aside) + len(loop.active)
-    if not loop.active or len(loop.held) - apart < SAMPLE:
+def _behind(loop: LoopState, active: list[int]) -> tuple[int, int]:
+    """Return the most results in a row that are in memory behind one of the iterations that are still out."""
+    if not active:
         return 0, 0
-    aside = {since: upto for since, upto, _ in loop.aside}
-    taken = sorted([*loop.active, *aside])
-    begins = [aside.get(index, index + 1) for index in taken]
-    ends = [*taken[1:], loop.next]
-    sizes = list(map(sub, ends, begins))  # thousands may be out, and this is asked at every report
-    widest = sizes.index(max(sizes))
-    return begins[widest], ends[widest]
+    apart = sum(upto - since for since, upto, _ in loop.aside) + len(active)
+    behind = min(len(loop.held), loop.next - active[0]) - apart
+    if behind < SAMPLE:
+        return 0, 0  # not even all of them together are many
+    taken = active
+    if loop.aside:
+        taken = sorted([*active, *(since for since, _, _ in loop.aside)])
+    gaps = list(
+        map(sub, [*taken[1:], loop.next], taken)
+    )  # thousands may be out: no steps of Python for each
+    for since, upto, _ in loop.aside:
+        gaps[bisect_left(taken, since)] -= upto - since - 1
+    widest = gaps.index(max(gaps))
+    end = taken[widest + 1] if widest + 1 < len(taken) else loop.next
+    return end - gaps[widest] + 1, end
 
 
 def results_of(run: StepRun) -> list[Any]:
@@ -93,6 +102,6 @@ def to_gather(run: StepRun, upto: int) -> list[Any]:
     """Return what a worker is to store as one: some results, all of them, or the pieces they were stored in."""
     loop = loop_of(run)
     if upto:
-        found = loop.held[: upto - loop.stored]
-        return found + [None] * (upto - loop.stored - len(found))
+        held = loop.held[: upto - loop.stored]
+        return held + [None] * (upto - loop.stored - len(held))
     return loop.pieces or results_of(run)

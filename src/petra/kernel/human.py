@@ -22,7 +22,7 @@ from petra.kernel.fold.tasks import completed_by, names_of
 from petra.kernel.state import State
 from petra.kernel.tasks import item_over
 from petra.kernel.turn import TransformError, Turn
-from petra.kernel.waiting import ITEM_TIMERS, TIMERS_APART, WorkItem
+from petra.kernel.waiting import ITEM_TIMERS, TIMERS_APART, WorkItem, moment
 from petra.values import canonical
 from petra.wire import Error, Outcome
 
@@ -83,10 +83,11 @@ def repeats(turn: Turn, command: Act) -> bool:
 
 def _action(item: WorkItem, command: Act) -> str:
     """Return the action that is meant: the first, where none is said."""
-    return command.action if command.action is not None else _actions(item)[0]
+    return command.action if command.action is not None else actions_of(item)[0]
 
 
-def _actions(item: WorkItem) -> list[str]:
+def actions_of(item: WorkItem) -> list[str]:
+    """Return what a person may choose."""
     return item.spec.get("actions") or ["approve", "reject"]
 
 
@@ -207,7 +208,7 @@ def _save(turn: Turn, item: WorkItem, command: Act) -> None:
 def _complete(turn: Turn, item: WorkItem, command: Act) -> None:
     _may_act(turn, item, command)
     _held_by_other(item, command)
-    actions, action = _actions(item), _action(item, command)
+    actions, action = actions_of(item), _action(item, command)
     if action not in actions:
         raise _RefusedError(f"'{action}' is not one of: {', '.join(actions)}")
     form = turn.follow(item.spec.get("form"), "the form")
@@ -300,7 +301,7 @@ def _resume(turn: Turn, item: WorkItem, command: Act) -> None:
         raise _RefusedError("it is not suspended")
     timers = [
         e.NewTimer(
-            id=one.id, due=turn.now + one.due, kind=one.kind, run=one.run, group=one.group, index=one.index
+            id=one.id, due=moment(turn.now + one.due), kind=one.kind, run=one.run, group=one.group, index=one.index
         )
         for one in item.stopped
     ]  # fmt: skip

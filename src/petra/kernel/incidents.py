@@ -13,10 +13,10 @@ def retry(turn: Turn, command: c.Retry) -> None:
     """Hand out every run of a step that is an incident once more."""
     if command.step not in turn.program.steps:
         raise RefusedError(f"there is no step '{command.step}'")
-    found = [run for run in turn.state.incidents if turn.state.runs[run].step == command.step]
-    if not found:
+    runs = [run for run in turn.state.incidents if turn.state.runs[run].step == command.step]
+    if not runs:
         raise RefusedError(f"step '{command.step}' is no incident")
-    for run_id in found:
+    for run_id in runs:
         _again(turn, turn.state.runs[run_id], command)
 
 

@@ -112,7 +112,9 @@ def _told(now: float, event: e.AnyEvent) -> Iterator[c.AnyCommand]:
 def _has_quota(rest: Past) -> bool:
     """Whether the namespace had a limit when an execution began in it."""
     asked = rest[1][1] if len(rest) > 1 else None
-    return isinstance(asked, p.PermitsAsked) and any(one.limit == QUOTA for one in asked.permits)
+    return isinstance(asked, p.PermitsAsked) and any(
+        permit.limit == QUOTA for permit in asked.permits
+    )
 
 
 # Reports
@@ -248,20 +250,20 @@ def _delivered(
 
 
 def _acts(now: float, event: e.ItemChanged | e.ActRefused) -> Iterator[c.AnyCommand]:
-    given: dict[str, Any] = {
+    fields: dict[str, Any] = {
         "now": now, "item": event.item, "act": event.act, "actor": event.actor, "by": event.by,
     }  # fmt: skip
     if isinstance(event, e.ItemChanged):
         decided = event.act == "complete"
-        given["reason"] = "" if decided else event.reason
-        given["action"] = event.reason if decided else None
-        given["data"], given["on_behalf_of"] = event.data, event.on_behalf_of
-        given["to"] = event.holder if event.act in ("delegate", "reassign") else None
-        yield c.Act(**given, roles=[ANY_ROLE])
-        yield c.Act(**given, admin=True)
+        fields["reason"] = "" if decided else event.reason
+        fields["action"] = event.reason if decided else None
+        fields["data"], fields["on_behalf_of"] = event.data, event.on_behalf_of
+        fields["to"] = event.holder if event.act in ("delegate", "reassign") else None
+        yield c.Act(**fields, roles=[ANY_ROLE])
+        yield c.Act(**fields, admin=True)
         return
-    yield c.Act(**given)
-    yield c.Act(**given, roles=[ANY_ROLE])
+    yield c.Act(**fields)
+    yield c.Act(**fields, roles=[ANY_ROLE])
 
 
 def _overrides(now: float, event: e.StepEnded, words: str) -> Iterator[c.AnyCommand]:
@@ -282,7 +284,7 @@ def _fork(now: float, rest: Past) -> c.Fork:
         past += taken.past
         number += 1
     moved = rest[number][1] if number < len(rest) else None
-    given = c.Fork(
+    fork = c.Fork(
         now=now, origin=first.origin, at=first.at, past=past, parts=first.parts, reason=first.reason, actor=first.actor,
         by=first.by,
     )  # fmt: skip
@@ -292,4 +294,4 @@ def _fork(now: float, rest: Past) -> c.Fork:
             actor=first.actor, by=first.by, digest=moved.digest, renamed=moved.renamed, workload=moved.workload,
             company=moved.company,
         )  # fmt: skip
-    return given
+    return fork

@@ -30,6 +30,8 @@ PIECE_BYTES = 128 * 1024
 """Bytes of one piece in the object store."""
 READ_BYTES = 1024 * 1024
 """A list in an object that is larger is cut without being read as a whole."""
+_TOGETHER = 256
+"""Items that are measured at once where all of them fit."""
 _PIECES = 400
 """Pieces that one event tells of."""
 _PATH = re.compile(r"\{\{\s*([A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*)\s*\}\}")
@@ -71,14 +73,14 @@ def listed(turn: Turn, value: Value, view: View, extra: dict[str, Any], what: st
     Raises:
         TransformError: it cannot be evaluated, or is no list.
     """
-    found = _found(turn, value, view, extra, what)
-    if not isinstance(found, list):
-        return Listed([[]], turn.pieces(found, what))
-    if len(_encode(found)) <= PIECE:
-        return Listed([found], [])
+    items = _list_of(turn, value, view, extra, what)
+    if not isinstance(items, list):
+        return Listed([[]], turn.pieces(items, what))
+    if len(_encode(items)) <= PIECE:
+        return Listed([items], [])
     if not turn.objects.can_store:
-        return Listed(_parts(turn, found, what), [])
-    pieces = [(len(piece), turn.objects.put(piece)) for piece in cut(found)]
+        return Listed(_parts(turn, items, what), [])
+    pieces = [(len(piece), turn.objects.put(piece)) for piece in cut(items)]
     return Listed([[]], pieces)
 
 
@@ -88,10 +90,10 @@ def branched(turn: Turn, value: Value, view: View, what: str) -> list[Any]:
     Raises:
         TransformError: it cannot be evaluated, or is no list.
     """
-    found = _found(turn, value, view, {}, what)
-    if isinstance(found, list):
-        return found
-    pieces = turn.pieces(found, what)
+    items = _list_of(turn, value, view, {}, what)
+    if isinstance(items, list):
+        return items
+    pieces = turn.pieces(items, what)
     check_branches(sum(count for count, _ in pieces), what)
     return [part_of(piece, index) for count, piece in pieces for index in range(count)]
 
@@ -107,20 +109,20 @@ def check_branches(count: int, what: str) -> None:
         raise TransformError(Error(kind="limit", code="branches", message=message))
 
 
-def _found(
+def _list_of(
     turn: Turn, value: Value, view: View, extra: dict[str, Any], what: str
 ) -> list[Any] | dict[str, Any]:
     """Return a list, or the reference to one that is too large to be read as a whole."""
-    found = _untouched(turn, value, view, extra)
-    if found is not None:
+    items = _untouched(turn, value, view, extra)
+    if items is not None:
         turn.read(value.ctx)
     else:
-        found = turn.hand_on(value, view, what, extra)
-    if is_reference(found) and not _is_far(turn, found):
-        found = turn.follow(found, what)
-    if isinstance(found, list) or is_reference(found):
-        return found
-    said = f"{what} is not a list but {_named(found)}"
+        items = turn.hand_on(value, view, what, extra)
+    if is_reference(items) and not _is_far(turn, items):
+        items = turn.follow(items, what)
+    if isinstance(items, list) or is_reference(items):
+        return items
+    said = f"{what} is not a list but {_named(items)}"
     raise TransformError(Error(kind="transform", message=said))
 
 
@@ -147,13 +149,20 @@ def cut(items: list[Any]) -> Iterator[list[Any]]:
     """Cut a list into pieces."""
     piece: list[Any] = []
     size = 0
-    for item in items:
-        length = len(_encode(item)) + 1
-        if piece and size + length > PIECE_BYTES:
-            yield piece
-            piece, size = [], 0
-        piece.append(item)
-        size += length
+    for begin in range(0, len(items), _TOGETHER):
+        some = items[begin : begin + _TOGETHER]
+        together = len(_encode(some)) - 1  # as many commas as items, and one bracket less
+        if size + together <= PIECE_BYTES:
+            piece += some
+            size += together
+            continue
+        for item in some:
+            length = len(_encode(item)) + 1
+            if piece and size + length > PIECE_BYTES:
+                yield piece
+                piece, size = [], 0
+            piece.append(item)
+            size += length
     if piece:
         yield piece
 
@@ -180,24 +189,26 @@ def _untouched(
     path = _path_of(value.value.source) if isinstance(value.value, Template) else None
     if path is None:
         return None
-    found: Any = turn.names(value, view, dict(extra)).get(path[0])
+    reached: Any = turn.names(value, view, dict(extra)).get(path[0])
     for part in path[1:]:
-        if is_reference(found):
-            found = part_of(found, part)
-        elif type(found) is dict:
-            found = found.get(part)
+        if is_reference(reached):
+            reached = part_of(reached, part)
+        elif type(reached) is dict:
+            reached = reached.get(part)
         else:
             return None
-    return found if is_reference(found) and _is_far(turn, found) else None
+    return reached if is_reference(reached) and _is_far(turn, reached) else None
 
 
 def _is_far(turn: Turn, reference: dict[str, Any]) -> bool:
-    """Whether a list is large and not in memory anyway."""
+    """Whether a list is large and not in memory anyway; of a part of what is in pieces nobody knows where it lies."""
+    if "pieces" in reference and reference.get("path"):
+        return False
     size = reference["size"]
     return type(size) is int and size > READ_BYTES and not turn.objects.has(reference)
 
 
 @lru_cache(4096)
 def _path_of(source: str) -> tuple[str, ...] | None:
-    found = _PATH.fullmatch(source.strip())
-    return tuple(found[1].split(".")) if found is not None else None
+    match = _PATH.fullmatch(source.strip())
+    return tuple(match[1].split(".")) if match is not None else None

@@ -33,10 +33,11 @@ from petra.kernel.chunks import (
     next_path,
 )
 from petra.kernel.effects import Assign, Extend, Stop
-from petra.kernel.failed import as_map, brief, index, shown, words
+from petra.kernel.failed_iterations import as_map, brief, index, shown, words
 from petra.kernel.fold.loops import FAILED_MAX, level_at
 from petra.kernel.gathering import GATHER_BYTES, fitting, results_of, to_put_aside
 from petra.kernel.lists import PIECE
+from petra.kernel.objects import SCALARS
 from petra.kernel.prepare import arm, items_of
 from petra.kernel.program import StepPlan
 from petra.kernel.runs import end, redeliver, taken
@@ -145,7 +146,7 @@ def report(
     _progress(turn, run)
     assert run.loop is not None
     _put_aside(turn, run)
-    failed = next((one for one in ended if not one.ok), None)
+    failed = next((iteration for iteration in ended if not iteration.ok), None)
     if failed is not None and not plan.best_effort:
         _stop(turn, run)
         error = failed.error or Error()
@@ -192,8 +193,8 @@ def _recorded(
     more: bool,
 ) -> list[e.Iterated]:
     """Record how iterations ended: together, or one by one where each may conflict with the last."""
-    if not any(one.writes for _, one in reports):
-        ended = [_iterated(turn, run, path, one) for path, one in reports]
+    if not any(report.writes for _, report in reports):
+        ended = [_iterated(turn, run, path, report) for path, report in reports]
         pieces = list(_pieces(ended)) if ended or not more else []
         for number, piece in enumerate(pieces, start=1):
             follows = more or number < len(pieces)
@@ -218,7 +219,8 @@ def _pieces(ended: list[e.Iterated]) -> Iterator[list[e.Iterated]]:
 
 
 def _iterated(turn: Turn, run: StepRun, path: tuple[int, ...], one: Report) -> e.Iterated:
-    one, _ = taken(turn, one, run.stack, (run.id, path))
+    if one.writes or one.branch is not UNSET or type(one.result) not in SCALARS:
+        one, _ = taken(turn, one, run.stack, (run.id, path))
     if one.status == "error" and len(run.failed) >= FAILED_MAX:
         one = brief(one)
     has_branch = one.branch is not UNSET

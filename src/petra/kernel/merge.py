@@ -15,6 +15,7 @@ from petra.kernel.ctx import merge_fault
 from petra.kernel.state import Group
 from petra.kernel.turn import TransformError, Turn
 from petra.playbook.model import Merge
+from petra.values import index_in
 from petra.wire import Error, Write
 
 
@@ -40,11 +41,11 @@ def merge(turn: Turn, spec: Merge | None, outputs: Sequence[Output]) -> Write | 
     """
     if spec is None:
         return None
-    made = Write(key=spec.into or "", value=turn.keep(merged(turn, spec, outputs), "the merge"))
-    error = merge_fault(turn, made)
+    write = Write(key=spec.into or "", value=turn.keep(merged(turn, spec, outputs), "the merge"))
+    error = merge_fault(turn, write)
     if error is not None:
         raise TransformError(error)
-    return made
+    return write
 
 
 def merged(turn: Turn, spec: Merge, outputs: Sequence[Output]) -> Any:
@@ -53,10 +54,10 @@ def merged(turn: Turn, spec: Merge, outputs: Sequence[Output]) -> Any:
         last = max(outputs, key=lambda one: one.came, default=None)
         return _picked(turn, [last.value], spec.source)[0] if last is not None else None
     inorder = sorted(outputs, key=lambda one: (one.key, one.came))
-    values = _picked(turn, [one.value for one in inorder], spec.source)
+    values = _picked(turn, [output.value for output in inorder], spec.source)
     if spec.strategy in ("extend", "merge_object"):
         values = turn.follow_all(values, f"merge '{spec.strategy}'")
-    picked = [(one.key, value) for one, value in zip(inorder, values, strict=True)]
+    picked = [(output.key, value) for output, value in zip(inorder, values, strict=True)]
     match spec.strategy:
         case "append" | "collect":
             return [output for _, output in picked]
@@ -79,8 +80,8 @@ def _pick(turn: Turn, output: Any, source: list[str]) -> Any:
         output = turn.follow(output, "merge.source")
         if isinstance(output, dict):
             output = output.get(part)
-        elif isinstance(output, list) and part.isdigit() and int(part) < len(output):
-            output = output[int(part)]
+        elif isinstance(output, list) and (index := index_in(len(output), part)) is not None:
+            output = output[index]
         else:
             return None
     return output

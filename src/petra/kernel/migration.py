@@ -33,7 +33,7 @@ class MovedOnError(PetraError):
     """An execution has moved on since a plan was made."""
 
 
-class Move(Struct, frozen=True):
+class MovePlan(Struct, frozen=True):
     """Where one thing will be: a token, a run, a group, a work item or a timer. ``fault`` says why it cannot."""
 
     what: str
@@ -47,7 +47,7 @@ class Move(Struct, frozen=True):
 class MigrationPlan(Struct, frozen=True):
     """Where everything that lives will be, and why that is not possible, if it is not."""
 
-    moves: list[Move]
+    moves: list[MovePlan]
     faults: list[str]
     proof: Outlook | None = None
     note: str = ""
@@ -166,26 +166,30 @@ def _bad_names(old: Program, new: Program, renamed: Mapping[str, str]) -> Iterat
             yield f"'{was}' is mapped to '{now}', which the new playbook does not have"
 
 
-def _moves(old: Program, new: Program, state: State, renamed: Mapping[str, str]) -> Iterator[Move]:
+def _moves(
+    old: Program, new: Program, state: State, renamed: Mapping[str, str]
+) -> Iterator[MovePlan]:
     for token in state.ready.values():
         to = renamed.get(token.step, token.step)
         fault = _gone(new, token, to, "token") or _token_fault(old, new, token, renamed, to)
-        yield Move("token", token.id, token.step, to, "waits", fault)
+        yield MovePlan("token", token.id, token.step, to, "waits", fault)
     for run in state.runs.values():
         to = renamed.get(run.step, run.step)
         note = "goes on as it began; where it leads is decided anew"
-        yield Move("run", run.id, run.step, to, note, _gone(new, run, to, "run"))
+        yield MovePlan("run", run.id, run.step, to, note, _gone(new, run, to, "run"))
     for group in state.groups.values():
         if not group.fired:
             yield _group_move(new, group, renamed)
     for item in state.items.values():
         if item.is_open:
             to = renamed.get(item.step, item.step)
-            yield Move("work item", item.id, item.step, to, f"stays {item.state}")
+            yield MovePlan("work item", item.id, item.step, to, f"stays {item.state}")
     for timer in state.timers.values():
         holder = state.runs.get(timer.run)
         step = holder.step if holder is not None else ""
-        yield Move("timer", timer.id, step, renamed.get(step, step), f"{timer.kind}, as it was set")
+        yield MovePlan(
+            "timer", timer.id, step, renamed.get(step, step), f"{timer.kind}, as it was set"
+        )
 
 
 def _gone(new: Program, holder: ReadyToken | StepRun, to: str, what: str) -> str:
@@ -216,10 +220,10 @@ def _token_fault(
     return ""
 
 
-def _group_move(new: Program, group: Group, renamed: Mapping[str, str]) -> Move:
+def _group_move(new: Program, group: Group, renamed: Mapping[str, str]) -> MovePlan:
     to = renamed.get(group.step, group.step)
     if group.join is None:
-        return Move("group", group.id, group.step, to, f"{group.size} branches")
+        return MovePlan("group", group.id, group.step, to, f"{group.size} branches")
     name = renamed.get(group.join, group.join)
     join = new.steps.get(name)
     fault = ""
@@ -228,7 +232,7 @@ def _group_move(new: Program, group: Group, renamed: Mapping[str, str]) -> Move:
             f"the group {group.id} of '{group.step}' is closed by '{group.join}', and the new playbook has no join "
             f"'{name}'; say which it is with --map {group.join}=STEP"
         )
-    return Move(
+    return MovePlan(
         "group", group.id, group.step, to, f"{group.size} branches, closed by {name}", fault
     )
 

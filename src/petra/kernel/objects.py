@@ -26,6 +26,7 @@ from petra.references import (
     look_through,
     objects_of,
     resolved,
+    with_tail,
 )
 from petra.wire import Error
 
@@ -80,10 +81,10 @@ class PlainShelf(Followed):
 
     def pieces(self, reference: dict[str, Any]) -> list[tuple[int, dict[str, Any]]]:
         """Return the list as one piece: it is in memory anyway."""
-        found = self(reference)
-        if not isinstance(found, list):
+        items = self(reference)
+        if not isinstance(items, list):
             raise UnreadableError("transform", "it is not a list")
-        return [(len(found), reference)]
+        return [(len(items), reference)]
 
     def __len__(self) -> int:
         return len(self._objects)
@@ -113,7 +114,7 @@ class Made(NamedTuple):
     content: bytes
 
 
-class Objects:
+class DecisionObjects:
     """The large values of one execution, as one decision sees them."""
 
     __slots__ = ("_execution", "_may_read", "_shelf", "made")
@@ -168,16 +169,22 @@ class Objects:
             raise UnreadableError("limit", f"there is no store to read {key:.80} from")
 
     def pieces(self, reference: dict[str, Any]) -> list[tuple[int, dict[str, Any]]]:
-        """Return the pieces of a long list that this execution may read."""
+        """Return the pieces of a long list that this execution may read.
+
+        Raises:
+            UnreadableError: it may not read one of them, or it is no list.
+        """
         if is_spliced(reference):
-            found = [
+            if not isinstance(reference["tail"], list):
+                raise UnreadableError("transform", "it is not a list")
+            pieces = [
                 (one[0], of)
                 for one, of in zip(reference["pieces"], objects_of(reference), strict=True)
             ]
-            for _, of in found:
+            for _, of in pieces:
                 self._check(of)
             tail = reference["tail"]
-            return [*found, (len(tail), self.put(tail))] if tail else found
+            return [*pieces, (len(tail), self.put(tail))] if tail else pieces
         self._check(reference)
         assert self._shelf is not None
         return self._shelf.pieces(reference)
@@ -205,13 +212,13 @@ class Objects:
         owners = {one["key"].partition("/")[0] for one in objects_of(value)}
         if owners != {self._execution}:
             return self.whole(value)
-        return {**value, "tail": self.owned(value["tail"])} if "tail" in value else value
+        return with_tail(value, self.owned) if "tail" in value else value
 
-    def reading(self, execution: str) -> Objects:
+    def reading(self, execution: str) -> DecisionObjects:
         """Return the same, for something that another execution has sent: its references can be followed."""
-        made = Objects(self._execution, self._shelf, (*self._may_read, execution))
-        made.made = self.made
-        return made
+        objects = DecisionObjects(self._execution, self._shelf, (*self._may_read, execution))
+        objects.made = self.made
+        return objects
 
     def put(self, value: Any) -> dict[str, Any]:
         """Make a value an object; return the reference to it."""

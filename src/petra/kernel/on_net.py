@@ -18,7 +18,7 @@ from dataclasses import dataclass, field, replace
 
 from petra.kernel import events as e
 from petra.kernel.fork import lived
-from petra.kernel.laid import Definition, Fan, Laid, Live, MisfitError
+from petra.kernel.laid_on_net import Definition, Fan, Laid, Live, MisfitError
 from petra.kernel.replay import BadRecord, Record
 from petra.net.places import FiringOfPlaces
 
@@ -104,8 +104,8 @@ class _Walk(Laid):
             self.exempt["compensation"] += 1
             self.compensations.add(event.run)
             return
-        wrong = [one.step for one in taken.values() if one.step != event.step]
-        if wrong or any(one.part != "ready" for one in taken.values()):
+        wrong = [token.step for token in taken.values() if token.step != event.step]
+        if wrong or any(token.part != "ready" for token in taken.values()):
             raise MisfitError(f"'{event.step}' starts with {self.shown(taken)}")
         first = next(iter(taken.values()), None)
         stack = (
@@ -123,9 +123,11 @@ class _Walk(Laid):
         if event.administrative is not None:
             self.exempt["override"] += 1
             return
-        made = Counter([self.place(event.run)])
+        produced = Counter([self.place(event.run)])
         self._fire(
-            FiringOfPlaces("start", event.step, places, made, closed, used=event.step in self.used)
+            FiringOfPlaces(
+                "start", event.step, places, produced, closed, used=event.step in self.used
+            )
         )
         self.used.add(event.step)
 
@@ -136,7 +138,7 @@ class _Walk(Laid):
             return
         run = self.live.get(event.run)
         taken = self.taken([event.run] if run is not None else event.consumed)
-        if any(one.step != event.step for one in taken.values()):
+        if any(token.step != event.step for token in taken.values()):
             raise MisfitError(f"'{event.step}' ends with {self.shown(taken)}")
         if run is None and not event.consumed and event.closes is None:
             raise MisfitError(f"'{event.step}' ends, which was not started")
@@ -150,17 +152,17 @@ class _Walk(Laid):
             del self.live[key]
         if event.group is not None:
             self.fans[event.group.id] = Fan(event.step, stack)
-        for made in event.produced:
-            inside = made.index is not None and event.group is not None
-            level = ((event.group.id, made.index),) if inside else ()  # type: ignore[union-attr]
-            self.put(made, (*stack, *level), event.step)
+        for token in event.produced:
+            inside = token.index is not None and event.group is not None
+            level = ((event.group.id, token.index),) if inside else ()  # type: ignore[union-attr]
+            self.put(token, (*stack, *level), event.step)
         if event.administrative is not None:
             self.exempt["override"] += 1
             return
         kind = "failed" if isinstance(event, e.StepFailed) else "done"
-        shown = [made.id for made in event.produced if not made.empty]
+        shown = [token.id for token in event.produced if not token.empty]
         produced = Counter(self.place(key) for key in shown)
-        empty = any(made.empty for made in event.produced)
+        empty = any(token.empty for token in event.produced)
         firing = FiringOfPlaces(
             kind, event.step, places, produced, closed, arcs=tuple(sorted(event.arcs))
         )
@@ -168,16 +170,16 @@ class _Walk(Laid):
 
     def _discard(self, event: e.TokenDiscarded) -> None:
         taken = self.taken([event.token])
-        one = taken[event.token]
-        if one.part != "ready":
-            raise MisfitError(f"it discards a run of '{one.step}'")
+        token = taken[event.token]
+        if token.part != "ready":
+            raise MisfitError(f"it discards a run of '{token.step}'")
         places = self.counted(taken)
         fan = self.fans.get(event.closes or "")
         if fan is not None:
             fan.fired = True
         del self.live[event.token]
         if places:
-            self._fire(FiringOfPlaces("discard", one.step, places, Counter()))
+            self._fire(FiringOfPlaces("discard", token.step, places, Counter()))
 
     def _withdraw(self, event: e.Withdrawn) -> None:
         runs = [run for run in event.runs if run not in self.compensations]
@@ -203,8 +205,8 @@ class _Walk(Laid):
         self.put(event.token, run.stack)
         self.live[event.token.id] = replace(self.live[event.token.id], arrow=run.arrow)
         self.used.discard(run.step)
-        made = Counter([self.place(event.token.id)])
-        self._fire(FiringOfPlaces("withdraw", run.step, places, made))
+        produced = Counter([self.place(event.token.id)])
+        self._fire(FiringOfPlaces("withdraw", run.step, places, produced))
 
     def _change(self, event: e.GroupChanged) -> None:
         self.exempt["change of a group"] += 1

@@ -17,10 +17,14 @@ def open_group(state: State, name: str) -> Group:
     group = state.groups.get(name)
     if group is not None and not group.fired:
         return group
-    found = [one for one in state.groups.values() if not one.fired and name in (one.step, one.join)]
-    if len(found) > 1:
-        shown = ", ".join(one.id for one in found[:_SHOWN_MAX])
-        raise RefusedError(f"'{name}' has {len(found)} open groups; name one by its id: {shown}")
-    if not found:
+    groups = [
+        group
+        for group in state.groups.values()
+        if not group.fired and name in (group.step, group.join)
+    ]
+    if len(groups) > 1:
+        shown = ", ".join(group.id for group in groups[:_SHOWN_MAX])
+        raise RefusedError(f"'{name}' has {len(groups)} open groups; name one by its id: {shown}")
+    if not groups:
         raise RefusedError(f"there is no open group '{name}'")
-    return found[0]
+    return groups[0]

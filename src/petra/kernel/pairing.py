@@ -32,12 +32,12 @@ def outside(turn: Turn, join: str, stack: Stack) -> Stack:
 
 def _apart(turn: Turn, plan: StepPlan) -> dict[Stack, list[ReadyToken]]:
     """Tell the waiting tokens of different outer branches apart: those never meet."""
-    found: dict[Stack, list[ReadyToken]] = {}
+    by_stack: dict[Stack, list[ReadyToken]] = {}
     for token_id in turn.state.ready_at.get(plan.name, ()):
         token = turn.state.ready[token_id]
         if not token.joined:
-            found.setdefault(outside(turn, plan.name, token.stack), []).append(token)
-    return found
+            by_stack.setdefault(outside(turn, plan.name, token.stack), []).append(token)
+    return by_stack
 
 
 def _heads(tokens: Sequence[ReadyToken]) -> dict[Arrow, ReadyToken]:
@@ -93,17 +93,17 @@ def _outputs(
     """Return what the tokens bring, by branch index if all are of one group, else by arc."""
     depth = len(stack)
     levels = [token.stack[depth] if len(token.stack) > depth else None for token in tokens]
-    one = len({level.group if level is not None else None for level in levels}) == 1
+    of_one_group = len({level.group if level is not None else None for level in levels}) == 1
     came = sorted(tokens, key=lambda token: token.since)
-    found = []
+    outputs = []
     for token, level in zip(tokens, levels, strict=True):
-        key = level.branch if one and level is not None else _position(plan, token)
+        key = level.branch if of_one_group and level is not None else _position(plan, token)
         output = token.output
         group = turn.state.groups.get(level.group) if level is not None else None
         if group is not None and level is not None:
             output = group.overrides.get(level.branch, output)
-        found.append(Output(key, output, came.index(token)))
-    return found
+        outputs.append(Output(key, output, came.index(token)))
+    return outputs
 
 
 def _fire(turn: Turn, plan: StepPlan, tokens: list[ReadyToken], stack: Stack) -> None:
@@ -111,8 +111,8 @@ def _fire(turn: Turn, plan: StepPlan, tokens: list[ReadyToken], stack: Stack) ->
     assert plan.join is not None
     try:
         if passes(turn, plan, tokens, joined_view(turn, tokens, stack, None)):
-            made = merge(turn, plan.join.merge, _outputs(turn, plan, tokens, stack))
-            start(turn, plan, tokens, stack=stack, args=joined_args(tokens), merge=made)
+            write = merge(turn, plan.join.merge, _outputs(turn, plan, tokens, stack))
+            start(turn, plan, tokens, stack=stack, args=joined_args(tokens), merge=write)
     except (TransformError, DeniedError) as error:
         fail_tokens(turn, plan, tokens, error.error, stack=stack)
 
@@ -125,11 +125,11 @@ def fire_by_hand(turn: Turn, plan: StepPlan, token: ReadyToken, words: str) -> b
     heads = list(_heads(waiting).values()) if plan.join.mode == "arcs" else []
     tokens = heads or waiting
     try:
-        made = merge(turn, plan.join.merge, _outputs(turn, plan, tokens, stack))
+        write = merge(turn, plan.join.merge, _outputs(turn, plan, tokens, stack))
     except TransformError:
-        made = None
+        write = None
     args = joined_args(tokens)
-    start(turn, plan, tokens, stack=stack, args=args, merge=made, administrative=words, go=False)
+    start(turn, plan, tokens, stack=stack, args=args, merge=write, administrative=words, go=False)
     return True
 
 

@@ -92,7 +92,7 @@ class OwnPermits(Struct, gc=False):
 
     def waiting(self) -> Iterator[Permit]:
         """Yield the permits that are waited for."""
-        return (one for one in self.by_id.values() if one.asked and not one.given)
+        return (permit for permit in self.by_id.values() if permit.asked and not permit.given)
 
 
 def limit_in_words(permit: NewPermit) -> str:

@@ -45,19 +45,19 @@ def wanted(
     Raises:
         RefusedError: the key of its limit is none.
     """
-    rank, found = rank_of(priority, turn.now), []
+    rank, permits = rank_of(priority, turn.now), []
     limit = turn.program.spec.concurrency
     if limit is not None:
         key = key_of(turn.program, {"workload": workload, NOW: turn.now, FOLLOW: turn.objects})
-        found.append(
+        permits.append(
             NewPermit(
                 id=f"{turn.state.id}/execution", limit=name_of(turn.program), rank=rank, key=key,
                 most=limit.limit, on_limit=limit.on_limit,
             )
         )  # fmt: skip
     if command.quota:
-        found.append(NewPermit(id=f"{turn.state.id}/namespace", limit=QUOTA, rank=rank))
-    return found
+        permits.append(NewPermit(id=f"{turn.state.id}/namespace", limit=QUOTA, rank=rank))
+    return permits
 
 
 def name_of(program: Program) -> str:

@@ -16,7 +16,8 @@ from petra.kernel.program import LoopPlan, StepPlan
 from petra.kernel.scope import View
 from petra.kernel.state import derive
 from petra.kernel.turn import TransformError, Turn
-from petra.kernel.waiting import TIMERS_APART
+from petra.kernel.waiting import TIMERS_APART, moment
+from petra.policy.backoff import as_number
 from petra.wire import Error
 
 DEPTH_MAX = 32
@@ -81,11 +82,11 @@ def arm(
     names = {**(extra or {}), "_attempt": attempt}
     names.setdefault("_prev", None)
     render = turn.hand_on if plan.mode == "playbook" else turn.render
-    given = render(plan.fields, view, f"a field of step '{plan.name}'", names)
+    fields = render(plan.fields, view, f"a field of step '{plan.name}'", names)
     place = _Place(turn, run_id, chunk, attempt)
     if plan.mode == "playbook":
-        return place.child(given)
-    return place.human(given) if plan.mode == "human" else place.wait(given)
+        return place.child(fields)
+    return place.human(fields) if plan.mode == "human" else place.wait(fields)
 
 
 class _Place:
@@ -150,8 +151,8 @@ class _Place:
         if given.get("for_s") is not None:
             return self.turn.now + seconds(given["for_s"], "for_s")
         text = given.get("until")
-        if isinstance(text, int | float) and not isinstance(text, bool):
-            return float(text)
+        if not isinstance(text, str) and (number := as_number(text)) is not None:
+            return number
         try:
             at = datetime.fromisoformat(str(text))
         except ValueError:
@@ -159,8 +160,10 @@ class _Place:
         return (at if at.tzinfo is not None else at.replace(tzinfo=UTC)).timestamp()
 
     def _timer(self, kind: str, due: float, index: int = 0) -> e.NewTimer:
-        made = derive(kind, self.run, self.chunk, self.attempt, index)
-        return e.NewTimer(id=made, due=due, kind=kind, run=self.run, group=self.chunk, index=index)
+        name = derive(kind, self.run, self.chunk, self.attempt, index)
+        return e.NewTimer(
+            id=name, due=moment(due), kind=kind, run=self.run, group=self.chunk, index=index
+        )
 
     def _item(self, given: dict[str, Any], index: int) -> tuple[e.NewItem, list[e.NewTimer]]:
         fields = {key: value for key, value in given.items() if key != "args"}
@@ -190,8 +193,8 @@ def _check_people(spec: dict[str, Any]) -> None:
     for field in ("assignees", "exclude"):
         named = spec.get(field) or {}
         for kind in ("users", "roles"):
-            found = named.get(kind) if isinstance(named, dict) else named
-            names = [found] if isinstance(found, str) else found or []
+            people = named.get(kind) if isinstance(named, dict) else named
+            names = [people] if isinstance(people, str) else people or []
             if (
                 not isinstance(names, list)
                 or len(names) > PEOPLE_MAX
@@ -215,11 +218,7 @@ def seconds(value: Any, what: str) -> float:
     Raises:
         TransformError: it is none.
     """
-    if isinstance(value, str):
-        try:
-            value = float(value)
-        except ValueError:
-            value = None
-    if not isinstance(value, int | float) or isinstance(value, bool) or value < 0:
+    number = as_number(value)
+    if number is None or number < 0:
         raise _wrong(f"{what} is not a number of seconds")
-    return float(value)
+    return float(number)

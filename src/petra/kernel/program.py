@@ -7,7 +7,7 @@ the graph that a decision asks (who closes this group, what lies upstream of tha
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Any, Literal
 
@@ -21,7 +21,7 @@ from petra.kernel.state import Began, StepRun
 from petra.kinds import SERVER_KINDS
 from petra.net.closing import closed_by_arcs, join_of_each
 from petra.playbook.company import calls_others
-from petra.playbook.model import Arc, Join, JoinWhen, Loop, MOfN, Playbook, Step
+from petra.playbook.model import Arc, Join, JoinWhen, Loop, MOfN, Playbook, Step, Task
 from petra.playbook.pins import PACKAGE
 from petra.playbook.write import to_plain
 from petra.values import digest, texts_in
@@ -38,6 +38,10 @@ WINDOW = 512
 
 EVENTS_MAX = 1_000_000
 """A decision that makes more events goes round for ever."""
+EVENTS_LEAST = 120_000
+EVENTS_PER_TOKEN = 50
+"""So does one that makes more than these: so many, and so many more for each token and run that was there, and for each branch
+that it makes. Who goes round by themselves is found in less than two seconds, and holds up nobody for ten."""
 
 _HANDLER_READS = ("event", "ok()", "fail()")
 _ANY = "*"
@@ -223,6 +227,9 @@ class StepPlan(Struct):
     """Whether a run of it begins with a time limit."""
     straight: bool = False
     """Whether a success goes one way, whatever it came to: along the first arc, or nowhere."""
+    kinds: str = ""
+    undo_kinds: str = ""
+    """The kinds of tools that a worker needs for it, or to undo it: one in each line, in order."""
 
     def __post_init__(self) -> None:
         spec = self.step.spec
@@ -237,6 +244,13 @@ class StepPlan(Struct):
         first = self.arcs[0] if self.arcs else None
         goes = first is None or (first.guard.template is None and first.guard.always and first.bare)
         self.straight = goes and not self.step.inclusive
+        self.kinds = _kinds_of(self.step.tool)
+        self.undo_kinds = _kinds_of(spec.compensate.tool) if spec.compensate else ""
+
+
+def _kinds_of(tasks: Sequence[Task]) -> str:
+    """Return the kinds of tasks that workers do, one in each line."""
+    return "\n".join(sorted({task.kind for task in tasks} - SERVER_KINDS))
 
 
 def digest_of(playbook: Playbook) -> str:
@@ -277,7 +291,7 @@ class Program:
         self.entry = playbook.entry
         self._answer()
         self.reducers: dict[str, str] = {
-            key: found.reduce for key, found in self.spec.ctx.items() if found.reduce
+            key: declared.reduce for key, declared in self.spec.ctx.items() if declared.reduce
         }
         limit = self.spec.concurrency
         self.limit_key = compiled(limit.key if limit is not None else None)
@@ -326,7 +340,7 @@ class Program:
         lifecycle = policy.lifecycle
         timeout_s = lifecycle.timeout_s if lifecycle else None
         when = guard(mode.when) if isinstance(mode, JoinWhen) else None
-        others = {name: one for name, one in self.by_name.items() if name not in _OF_JOINS}
+        others = {name: step for name, step in self.by_name.items() if name not in _OF_JOINS}
         return StepPlan(
             step=step,
             number=number,
@@ -375,24 +389,24 @@ class Program:
     def _cancels(self, step: Step) -> tuple[str, ...]:
         if step.spec.cancels is None:
             return ()
-        found: dict[str, None] = {}
+        steps: dict[str, None] = {}
         for name in step.spec.cancels.steps:
-            found.update(dict.fromkeys(self.spec.regions.get(name, [name])))
-        return tuple(found)
+            steps.update(dict.fromkeys(self.spec.regions.get(name, [name])))
+        return tuple(steps)
 
     @cached_property
     def secret_paths(self) -> list[tuple[str, ...]]:
         """Every path below ``keychain`` that a template reads, longest first."""
-        found: set[tuple[str, ...]] = set()
+        paths: set[tuple[str, ...]] = set()
         for text in texts_in(to_plain(self.playbook)):
             if "keychain" in text:
-                found.update(use.path for use in _paths(text) if use.path[0] == "keychain")
-        return sorted(found, key=lambda path: (-len(path), path))
+                paths.update(use.path for use in _paths(text) if use.path[0] == "keychain")
+        return sorted(paths, key=lambda path: (-len(path), path))
 
     @cached_property
     def signals(self) -> list[tuple[str | None, str]]:
         """Every signal that some step waits for, with its delivery; None where a template names it."""
-        found: list[tuple[str | None, str]] = []
+        signals: list[tuple[str | None, str]] = []
         for plan in self.steps.values():
             if plan.mode != "wait":
                 continue
@@ -403,8 +417,8 @@ class Program:
                     continue
                 spec = signal if isinstance(signal, dict) else {"name": signal}
                 name = str(spec.get("name"))
-                found.append((None if "{" in name else name, spec.get("delivery", "persistent")))
-        return found
+                signals.append((None if "{" in name else name, spec.get("delivery", "persistent")))
+        return signals
 
     @cached_property
     def joins(self) -> dict[str, str | None]:
@@ -423,7 +437,7 @@ class Program:
         for plan in self.steps.values():
             for arc in plan.arcs:
                 sources[arc.arc.step].add(plan.name)
-        found = {}
+        before = {}
         for plan in self.steps.values():
             if plan.join is None or plan.join.mode != "or":
                 continue
@@ -435,13 +449,13 @@ class Program:
                     continue
                 reached.add(name)
                 waiting.extend(sources[name])
-            found[plan.name] = frozenset(reached)
-        return found
+            before[plan.name] = frozenset(reached)
+        return before
 
     @cached_property
     def downstream(self) -> dict[str, frozenset[str]]:
         """For every step, the steps a token can reach from it."""
-        found = {}
+        behind = {}
         for name in self.steps:
             reached: set[str] = set()
             waiting = [arc.arc.step for arc in self.steps[name].arcs]
@@ -450,8 +464,8 @@ class Program:
                 if step not in reached:
                     reached.add(step)
                     waiting.extend(arc.arc.step for arc in self.steps[step].arcs)
-            found[name] = frozenset(reached)
-        return found
+            behind[name] = frozenset(reached)
+        return behind
 
 
 def _carried_over(was: StepPlan, now: StepPlan | None) -> StepPlan:
@@ -528,26 +542,26 @@ def _reads(rules: list[tuple[Guard, bool]], steps: Mapping[str, Step]) -> Reads:
 
 def _result_reads(step: Step, steps: Mapping[str, Step]) -> frozenset[str]:
     """Return the steps whose results the tasks of a step may read; all where code may read any."""
-    found: set[str] = set()
+    names: set[str] = set()
     tasks = [*step.tool, *(step.spec.compensate.tool if step.spec.compensate else ())]
     for text in texts_in(to_plain(tasks)):
         if "{" not in text:
             continue
         for name in steps:
             if name in text:
-                found.add(name)
+                names.add(name)
         if "step" in text:
-            found.add(_ANY)
+            names.add(_ANY)
     for task in tasks:  # code takes results by the names of their steps (S22)
         function, modules = task.fields.get("function"), task.fields.get("modules") or {}
         texts = [text for text in (task.fields.get("code"), *modules.values()) if text]
         for text in texts:
-            found.update(name for name in steps if name in text)
+            names.update(name for name in steps if name in text)
         module = str(function or "").partition(":")[0]
         unknown = function is not None and not {module, f"{module}.{PACKAGE}"} & modules.keys()
         if unknown or any("context" in text for text in texts):
-            found.add(_ANY)
-    return frozenset(found)
+            names.add(_ANY)
+    return frozenset(names)
 
 
 def _paths(text: str) -> tuple[PathUse, ...]:

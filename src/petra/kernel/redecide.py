@@ -81,11 +81,11 @@ class _Again:
         nearest: BadRecord | None = None
         self._lacks = ""
         known = list(commands(self._fresh(), rest))
-        for found in self._tries(known):
-            if found is None:
+        for mismatch in self._tries(known):
+            if mismatch is None:
                 return None
-            if nearest is None or found.seq > nearest.seq:
-                nearest = found
+            if nearest is None or mismatch.seq > nearest.seq:
+                nearest = mismatch
         why = self._lacks or _why_unrecorded(self._fresh(), rest)
         if why:
             self._apply_as_it_is(why)
@@ -113,22 +113,22 @@ class _Again:
         state = self._fresh()
         self._stale = True
         try:
-            made = decide(self._program(state), state, self._whole(command), self.shelf).events
+            events = decide(self._program(state), state, self._whole(command), self.shelf).events
         except NeededError:
             self._lacks = "a large value that is not at hand"
             return BadRecord(seq=0, reason=self._lacks)
         except PetraError as error:
             return BadRecord(seq=0, reason=str(error))
-        if not made:
+        if not events:
             return BadRecord(seq=0, reason="nothing comes of it")
-        wanted = self.records[self.at : self.at + len(made)]
-        for record, event in zip(wanted, made, strict=False):
+        wanted = self.records[self.at : self.at + len(events)]
+        for record, event in zip(wanted, events, strict=False):
             if record.at != command.now or _encode(record.event) != _encode(event):
                 return BadRecord(seq=record.seq, reason=_differs(record.event, event))
-        if len(wanted) < len(made):
+        if len(wanted) < len(events):
             seq = self.at + len(wanted) + 1
-            return BadRecord(seq=seq, reason=f"it is missing: {_name(made[len(wanted)])}")
-        self.at += len(made)
+            return BadRecord(seq=seq, reason=f"it is missing: {_name(events[len(wanted)])}")
+        self.at += len(events)
         self._stale = False
         if _lost_before(command):
             self.unrecorded[_LOST] += 1
@@ -152,11 +152,11 @@ class _Again:
 
     def _program(self, state: State) -> Program:
         digest = state.digest or _first_digest(self.records)
-        found = self.program(digest)
+        program = self.program(digest)
         for record in self.records[self.at : self.at + 2]:
             if isinstance(record.event, e.ExecutionMigrated):
-                found.versions[record.event.digest] = self.program(record.event.digest)
-        return found
+                program.versions[record.event.digest] = self.program(record.event.digest)
+        return program
 
     def _fresh(self) -> State:
         """Return the state before the next decision; one that was tried on is made again from the log."""
@@ -179,11 +179,11 @@ class _Again:
 
 def _first_digest(records: Sequence[Record]) -> str:
     """Return the definition that the first decision goes by: of a fork, the one that its past ended with."""
-    found = ""
+    digest = ""
     for _, _, event in lived(records[:1]):
         if isinstance(event, e.ExecutionStarted | e.ExecutionMigrated):
-            found = event.digest
-    return found
+            digest = event.digest
+    return digest
 
 
 def _why_unrecorded(state: State, rest: Sequence[tuple[float, e.AnyEvent]]) -> str:
@@ -211,7 +211,7 @@ def _why_unrecorded(state: State, rest: Sequence[tuple[float, e.AnyEvent]]) -> s
 def _has_whole_writes(event: e.StepEnded | e.IterationsEnded) -> bool:
     if isinstance(event, e.StepEnded):
         return any(write.whole for write in event.writes)
-    return any(write.whole for one in event.ended for write in one.writes)
+    return any(write.whole for iteration in event.ended for write in iteration.writes)
 
 
 def _lost_result(event: e.StepFailed | Report) -> bool:
@@ -226,7 +226,7 @@ def _lost_before(command: c.AnyCommand) -> bool:
         case c.StepReport():
             reports = [command.report]
         case c.ChunkReport():
-            reports = [one.report for one in command.reports]
+            reports = [iteration.report for iteration in command.reports]
         case _:
             return False
     return any(report.status == "error" and _lost_result(report) for report in reports)

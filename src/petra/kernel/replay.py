@@ -80,8 +80,8 @@ class Ledger:
 
     def record(self, event: e.AnyEvent, at: float, before: int, after: int) -> Record:
         """Add an event to the chain."""
-        (made,) = self.write([event], [(before, after)])
-        return recorded(made, at)
+        (written,) = self.write([event], [(before, after)])
+        return recorded(written, at)
 
     def write(
         self, events: Iterable[e.AnyEvent], markings: Iterable[tuple[int, int]]
@@ -91,9 +91,9 @@ class Ledger:
         marking, shown, written = self._marking, self._shown, []
         for event, (before, after) in zip(events, markings, strict=True):
             seq += 1
-            was = shown if before == marking else f"{before:064x}"
+            was = shown if before == marking else _shown(before)
             # a marking is written twice: as what will be, and as what was
-            marking, shown = after, f"{after:064x}" if after != before else was
+            marking, shown = after, _shown(after) if after != before else was
             receipt = _RECEIPTS.get(type(event), _other)(event, was, shown)
             body = _encode((event, receipt))
             digest = _sha256(b'[%b,%d,%b,"%b"]' % (name, seq, body[1:-1], link)).digest()
@@ -128,7 +128,12 @@ def chain(name: bytes, seq: int, body: bytes, previous: str) -> str:
 
 def receipt_of(event: e.AnyEvent, before: int, after: int) -> EventReceipt:
     """Say what an event did to the marking."""
-    return _RECEIPTS.get(type(event), _other)(event, f"{before:064x}", f"{after:064x}")
+    return _RECEIPTS.get(type(event), _other)(event, _shown(before), _shown(after))
+
+
+def _shown(marking: int) -> str:
+    """Return the hash of a marking as it is written: 64 digits."""
+    return marking.to_bytes(32, "big").hex()
 
 
 def _started(event: e.StepStarted, before: str, after: str) -> EventReceipt:
@@ -140,10 +145,10 @@ def _started(event: e.StepStarted, before: str, after: str) -> EventReceipt:
 
 def _ended(event: e.StepEnded, before: str, after: str) -> EventReceipt:
     word = ".failed" if isinstance(event, e.StepFailed) else ".done"
-    made, writes = event.produced, event.writes
+    produced, writes = event.produced, event.writes
     return EventReceipt(
         transition=event.step + word, consumed=event.consumed or [event.run],
-        produced=[one.id for one in made] if made else [], reads=event.reads,
+        produced=[token.id for token in produced] if produced else [], reads=event.reads,
         writes=[write.key for write in writes] if writes else [], before=before, after=after,
     )  # fmt: skip
 
@@ -235,14 +240,3 @@ def verify(execution: str, records: Iterable[Record]) -> BadRecord | None:
             return BadRecord(seq=number, reason="its receipt does not match what it does")
         previous = record.hash
     return None
-
-
-def as_data(state: State) -> Any:
-    """Return a state as plain data, to compare two of them or to keep a snapshot."""
-    return msgspec.to_builtins(state, builtin_types=(set,), enc_hook=_plain, str_keys=True)
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, set):
-        return sorted(value)
-    raise NotImplementedError(type(value))

@@ -116,9 +116,9 @@ def _its_turn(state: State) -> WhyAtRest | None:
 
 def _waits(state: State, reason: str, place: str) -> WhyAtRest:
     run = state.runs[place.partition("/")[0]]
-    for found in waits_of(run):
-        if found.reason == reason:
-            return found
+    for wait in waits_of(run):
+        if wait.reason == reason:
+            return wait
     return WhyAtRest("waiting", reason, f"step '{run.step}' will be tried again", run.id)
 
 
@@ -127,12 +127,12 @@ def waits_of(run: StepRun) -> list[WhyAtRest]:
     if run.incident:
         return []
     holders: list[StepRun | Chunk] = [run, *run.chunks.values()]
-    found = []
+    waits = []
     for holder in holders:
         if holder.child:
             words = f"step '{run.step}' waits for its sub-playbook"
-            found.append(WhyAtRest("waiting", "child", words, run.id, holder.child))
-        found += [
+            waits.append(WhyAtRest("waiting", "child", words, run.id, holder.child))
+        waits += [
             WhyAtRest(
                 "waiting",
                 wait.kind,
@@ -142,10 +142,10 @@ def waits_of(run: StepRun) -> list[WhyAtRest]:
             for wait in holder.waits
         ]
     if run.retrying:
-        found.append(
+        waits.append(
             WhyAtRest("waiting", "timer", f"step '{run.step}' will be tried again", run.id)
         )
-    return found
+    return waits
 
 
 def what(wait: Awaited) -> str:
@@ -161,7 +161,7 @@ Undecided = dict[str, list[tuple[Group, str]]]
 
 
 def _undecided(program: Program, state: State) -> Undecided:
-    turn, found = Turn(program, state, state.now), Undecided()
+    turn, undecided = Turn(program, state, state.now), Undecided()
     for group in state.groups.values():
         if not group.decides or group.join is None:
             continue
@@ -169,8 +169,8 @@ def _undecided(program: Program, state: State) -> Undecided:
             word: str = verdict(turn, program.steps[group.join], group).word
         except TransformError:
             word = "wait"
-        found.setdefault(group.join, []).append((group, word))
-    return found
+        undecided.setdefault(group.join, []).append((group, word))
+    return undecided
 
 
 def _at_gate(state: State, plan: StepPlan, groups: Sequence[tuple[Group, str]]) -> str | None:
@@ -243,7 +243,9 @@ def _stuck(program: Program, state: State, groups: Undecided) -> WhyAtRest:
 
 
 def _held_by_gate(state: State, plan: StepPlan, groups: list[tuple[Group, str]]) -> str | None:
-    fires = (next(iter(one.arrived.values()), one.id) for one, word in groups if word == "fire")
+    fires = (
+        next(iter(group.arrived.values()), group.id) for group, word in groups if word == "fire"
+    )
     return next(fires, None) or _token_at_gate(state, plan)
 
 

@@ -21,6 +21,7 @@ from petra.kernel.program import ArcPlan, StepPlan
 from petra.kernel.scope import View
 from petra.kernel.state import Branch, Stack, StepRun, derive, derived
 from petra.kernel.turn import TransformError, Turn
+from petra.kernel.waiting import moment
 from petra.references import is_reference, part_of
 from petra.wire import Error
 
@@ -50,24 +51,24 @@ def route(turn: Turn, plan: StepPlan, run: StepRun, view: View, *, ok: bool) -> 
         TransformError: a guard, an argument or a list could not be evaluated.
     """
     chosen = _matching(turn, plan, view, ok=ok)
-    made = Routed(arcs=[arc.number for arc in chosen])
+    routed = Routed(arcs=[arc.number for arc in chosen])
     if not chosen:
-        return made
+        return routed
     tokens: list[tuple[ArcPlan, dict[str, Any], Any]] = []
     multiplies = plan.step.inclusive
     for arc in chosen:
-        made.handled = made.handled or arc.is_handler
-        made.counts_read = made.counts_read or arc.reads_counts
+        routed.handled = routed.handled or arc.is_handler
+        routed.counts_read = routed.counts_read or arc.reads_counts
         multiplies = multiplies or arc.multiplies
         tokens += _tokens(turn, arc, view, len(tokens))
     if multiplies:
-        _group(turn, plan, run, made, tokens)
+        _group(turn, plan, run, routed, tokens)
     else:
         first, args, _ = tokens[0]
-        made.produced.append(_token(turn, run, first, args, run.stack, None, None))
+        routed.produced.append(_token(turn, run, first, args, run.stack, None, None))
     if turn.program.has_timed_joins:
-        made.timers += _timers(turn, made)
-    return made
+        routed.timers += _timers(turn, routed)
+    return routed
 
 
 def onward(turn: Turn, plan: StepPlan, run: StepRun) -> Routed:
@@ -75,22 +76,22 @@ def onward(turn: Turn, plan: StepPlan, run: StepRun) -> Routed:
     if not plan.arcs:
         return Routed()
     arc = plan.arcs[0]
-    made = Routed(arcs=[arc.number], produced=[_token(turn, run, arc, {}, run.stack, None, None)])
+    routed = Routed(arcs=[arc.number], produced=[_token(turn, run, arc, {}, run.stack, None, None)])
     if turn.program.has_timed_joins:
-        made.timers += _timers(turn, made)
-    return made
+        routed.timers += _timers(turn, routed)
+    return routed
 
 
 def _matching(turn: Turn, plan: StepPlan, view: View, *, ok: bool) -> list[ArcPlan]:
-    found = []
+    arcs = []
     for arc in plan.arcs:
         if not ok and not plan.best_effort and not arc.is_handler:
             continue
         if turn.holds(arc.guard, view, exact=True):
-            found.append(arc)
+            arcs.append(arc)
             if not plan.step.inclusive:
                 break
-    return found
+    return arcs
 
 
 def _tokens(
@@ -104,18 +105,17 @@ def _tokens(
         items = branched(turn, arc.foreach, view, f"foreach of {what}")
         check_branches(others + len(items), f"foreach of {what}")
         name = arc.arc.item
-        found = []
+        tokens = []
         for item in items:
             args = _args(turn, arc, view, what, {name: item})
             renamed = name in arc.args.value
-            found.append((arc, args, turn.keep(item, what) if renamed else args[name]))
-        return found
+            tokens.append((arc, args, turn.keep(item, what) if renamed else args[name]))
+        return tokens
     if arc.copies is not None:
         copies = turn.render(arc.copies, view, f"copies of {what}")
         if not isinstance(copies, int) or isinstance(copies, bool) or copies < 0:
-            raise TransformError(
-                Error(kind="transform", message=f"copies of {what} is not a whole number")
-            )
+            message = f"copies of {what} is not a whole number"
+            raise TransformError(Error(kind="transform", message=message))
         check_branches(others + copies, f"copies of {what}")
         args = _same(turn, _args(turn, arc, view, what, {}), copies)
         return [(arc, args, None)] * copies
@@ -188,16 +188,16 @@ def _light(turn: Turn, tokens: list[_Made]) -> list[_Made]:
     """Make the arguments of many tokens light: the larger values become parts of objects they share."""
     if not turn.objects.can_store or not excess([args for _, args, _ in tokens], FANNED_BYTES):
         return tokens
-    found: list[_Made] = []
+    light: list[_Made] = []
     shared: list[_Made] = []
     size = 0
     for one in tokens:
         size += excess(one[1], 0)
         shared.append(one)
         if size > SHARED_BYTES:
-            found += _shared(turn, shared)
+            light += _shared(turn, shared)
             shared, size = [], 0
-    return found + (_shared(turn, shared) if shared else [])
+    return light + (_shared(turn, shared) if shared else [])
 
 
 def _shared(turn: Turn, tokens: list[_Made]) -> list[_Made]:
@@ -205,13 +205,13 @@ def _shared(turn: Turn, tokens: list[_Made]) -> list[_Made]:
     if not any(heavy):
         return tokens
     whole = turn.objects.put([args for _, args, _ in tokens])
-    found: list[_Made] = []
+    lighter: list[_Made] = []
     for index, (arc, args, item) in enumerate(tokens):
         large = {name: part_of(whole, index, name) for name in heavy[index]}
         name = arc.arc.item if arc.foreach is not None else ""
         same = name in large and args[name] is item
-        found.append((arc, {**args, **large}, large[name] if same else item))
-    return found
+        lighter.append((arc, {**args, **large}, large[name] if same else item))
+    return lighter
 
 
 def _heavy(args: dict[str, Any]) -> list[str]:
@@ -223,22 +223,22 @@ def _heavy(args: dict[str, Any]) -> list[str]:
     ]
 
 
-def _timers(turn: Turn, made: Routed) -> list[e.NewTimer]:
+def _timers(turn: Turn, routed: Routed) -> list[e.NewTimer]:
     """Make the timers of joins: for a group whose join is certain, or that got one by an arrival."""
-    found: dict[str, tuple[str, float]] = {}
-    if made.group is not None and made.group.join is not None:
-        found[made.group.id] = (made.group.join, turn.now)
-    for token in made.produced:
+    joins: dict[str, tuple[str, float]] = {}
+    if routed.group is not None and routed.group.join is not None:
+        joins[routed.group.id] = (routed.group.join, turn.now)
+    for token in routed.produced:
         known = turn.state.groups.get(token.arrives or "")
         if known is not None and known.join is None:
-            found[known.id] = (token.step, known.created_at)
+            joins[known.id] = (token.step, known.created_at)
         elif token.arrives is not None and known is None:
-            found[token.arrives] = (token.step, turn.now)
+            joins[token.arrives] = (token.step, turn.now)
     timers = []
-    for group, (step, since) in found.items():
+    for group, (step, since) in joins.items():
         join = turn.plan(step).join
         if join is not None and join.timeout_s is not None:
-            due = since + join.timeout_s
+            due = moment(since + join.timeout_s)
             timers.append(e.NewTimer(id=derive("join", group), due=due, kind="join", group=group))
     return timers
 

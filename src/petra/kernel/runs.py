@@ -37,6 +37,7 @@ from petra.kernel.state import (
 )
 from petra.kernel.step_permits import acquired
 from petra.kernel.turn import TransformError, Turn
+from petra.kernel.waiting import moment
 from petra.playbook.concurrency import SERVER
 from petra.values import canonical
 from petra.wire import Error, Report, Write
@@ -75,9 +76,9 @@ def start(
         cancel.leave_others(turn, group, set(consumed))
     if merge is not None and merge.key:
         view = view._replace(ctx={**turn.state.ctx, merge.key: merge.value})
-    found, trouble = Prepared(), None
+    setup, trouble = Prepared(), None
     try:
-        found = prepared(turn, plan, view, run_id) if go else found
+        setup = prepared(turn, plan, view, run_id) if go else setup
     except TransformError as error:
         trouble = error.error
     turn.emit(
@@ -90,17 +91,17 @@ def start(
             group=group.id if group is not None else None,
             merge=merge,
             resources=held,
-            items=found.items.first if found.items is not None else None,
-            pieces=found.items.first_pieces if found.items is not None else [],
-            max_in_flight=found.max_in_flight,
+            items=setup.items.first if setup.items is not None else None,
+            pieces=setup.items.first_pieces if setup.items is not None else [],
+            max_in_flight=setup.max_in_flight,
             parallel=plan.loop.levels if plan.loop is not None else [],
-            armed=found.armed,
+            armed=setup.armed,
             timers=_timers(turn, plan, run_id),
             administrative=administrative,
         )
     )
-    if found.items is not None:
-        for added in found.items.rest(run_id, ()):
+    if setup.items is not None:
+        for added in setup.items.rest(run_id, ()):
             turn.emit(added)
         _loop_started(turn, turn.state.runs[run_id])
     _after_start(turn, plan, run_id)
@@ -249,14 +250,14 @@ def _timers(turn: Turn, plan: StepPlan, run_id: str) -> list[e.NewTimer]:
         timers.append(
             e.NewTimer(
                 id=derive("lifecycle", run_id),
-                due=turn.now + plan.timeout_s,
+                due=moment(turn.now + plan.timeout_s),
                 kind="lifecycle",
                 run=run_id,
             )
         )
     lifecycle = plan.step.spec.policy.lifecycle
     if lifecycle is not None and lifecycle.deadline_s is not None:
-        due = turn.state.started_at + lifecycle.deadline_s
+        due = moment(turn.state.started_at + lifecycle.deadline_s)
         timers.append(
             e.NewTimer(id=derive("deadline", run_id), due=due, kind="deadline", run=run_id)
         )
@@ -535,8 +536,8 @@ def _go_on(turn: Turn, plan: StepPlan, run: StepRun, routed: Routed) -> None:
         turn.step_changed(plan.name)
     if run.resources:
         turn.free(run.resources)
-    for made in routed.produced:
-        turn.agenda.add(turn.state.ready[made.id])
+    for token in routed.produced:
+        turn.agenda.add(turn.state.ready[token.id])
 
 
 def _unless_unmatched(
@@ -562,9 +563,9 @@ def _with(
     actor: str | None,
     administrative: str | None,
 ) -> e.StepDone | e.StepFailed | e.LoopDone:
-    made = msgspec.structs.replace(
+    ended = msgspec.structs.replace(
         event, arcs=routed.arcs, produced=routed.produced, group=routed.group, timers=routed.timers,
         handled=handled, stains=stains, actor=actor, administrative=administrative,
     )  # fmt: skip
-    assert isinstance(made, e.StepDone | e.StepFailed | e.LoopDone)
-    return made
+    assert isinstance(ended, e.StepDone | e.StepFailed | e.LoopDone)
+    return ended

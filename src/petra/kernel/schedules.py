@@ -178,17 +178,19 @@ def to_fill(table: Timetable, since: float, until: float) -> int:
 
 
 def _arm(turn: Turn) -> None:
-    found = coming(table_of(turn))
+    next_time = coming(table_of(turn))
     armed = turn.state.timers.get(TIMER)
     wanted = None
-    if found is not None:
-        wanted = found.due if found.due > turn.now else turn.now + PAUSE_S
+    if next_time is not None:
+        wanted = next_time.due if next_time.due > turn.now else turn.now + PAUSE_S
     if (armed.due if armed is not None else None) == wanted:
         return
-    if found is None:
+    if next_time is None:
         turn.emit(s.ScheduleNext())
     else:
-        turn.emit(s.ScheduleNext(nominal=found.nominal.at, due=wanted, note=found.nominal.note))
+        turn.emit(
+            s.ScheduleNext(nominal=next_time.nominal.at, due=wanted, note=next_time.nominal.note)
+        )
 
 
 def _hands_on(turn: Turn) -> bool:

@@ -6,6 +6,7 @@ sees its own branch; else the latest overall (S4).
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, datetime
 from functools import lru_cache
@@ -14,6 +15,9 @@ from typing import Any, NamedTuple
 from petra.expr.evaluate import HELPERS
 from petra.kernel.state import Activation, ReadyToken, Seen, Stack, State, StepRun, counts_of
 from petra.own_labels import scheduled_by
+
+SHOWN_MAX = 60
+"""So much of a value is shown."""
 
 
 class View(NamedTuple):
@@ -44,22 +48,22 @@ def scope(
     extra: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
     """Make the values of the names that an expression reads."""
-    found: dict[str, Any] = {**extra} if extra else {}
+    values: dict[str, Any] = {**extra} if extra else {}
     for path in names:
         first = path[0]
-        if first in found:
+        if first in values:
             continue
         make = _NAMES.get(first)
         if make is not None:
-            found[first] = make(state, view)
+            values[first] = make(state, view)
         elif first == "step":
-            found["step"] = _StepNames(state, view).only(names)
+            values["step"] = _StepNames(state, view).only(names)
         elif first.endswith("()"):
             if first[:-2] in HELPERS:  # others are functions of the language
-                found[first[:-2]] = helper(first[:-2], state, view)
+                values[first[:-2]] = helper(first[:-2], state, view)
         elif (activation := lookup(state, view, first)) and (done := activation.done):
-            found[first] = done.result
-    return found
+            values[first] = done.result
+    return values
 
 
 def lookup(state: State, view: View, step: str) -> Activation | None:
@@ -101,11 +105,11 @@ def helper(name: str, state: State, view: View) -> Callable[..., bool]:
     def any_done(steps: list[str]) -> bool:
         return any(done(step) for step in steps)
 
-    found: dict[str, Callable[..., bool]] = {
+    helpers: dict[str, Callable[..., bool]] = {
         "done": done, "ok": ok, "fail": fail, "running": running,
         "loop_done": loop_done, "all_done": all_done, "any_done": any_done,
     }  # fmt: skip
-    return found[name]
+    return helpers[name]
 
 
 def event_data(activation: Activation | None) -> dict[str, Any] | None:
@@ -125,20 +129,20 @@ def event_data(activation: Activation | None) -> dict[str, Any] | None:
 
 def branch_data(state: State, view: View) -> dict[str, Any] | None:
     """Return what ``branch`` is: the innermost fan-out around a token, with its parents."""
-    found: dict[str, Any] | None = None
+    branch: dict[str, Any] | None = None
     for group_id, index in view.stack:
         group = state.groups.get(group_id)
         if group is None:
             continue
-        found = {
+        branch = {
             "index": index,
             "total": group.size,
             "item": group.items[index] if index < len(group.items) else None,
             "step": group.step,
             "output": group.overrides.get(index, view.output),
-            "parent": found,
+            "parent": branch,
         }
-    return found
+    return branch
 
 
 @lru_cache(4096)
@@ -193,10 +197,10 @@ class _StepNames:
 
     def _one(self, step: str) -> dict[str, Any]:
         activation = lookup(self.state, self.view, step)
-        found: dict[str, Any] = {"status": status_data(self.state, self.view, step)}
+        names: dict[str, Any] = {"status": status_data(self.state, self.view, step)}
         if activation is not None and activation.done is not None:
-            found["result"] = activation.done.result
-        return found
+            names["result"] = activation.done.result
+        return names
 
 
 def execution_data(state: State) -> dict[str, Any]:
@@ -216,3 +220,9 @@ _NAMES: dict[str, Callable[[State, View], Any]] = {
     "branch": branch_data,
     "_branch": branch_data,
 }
+
+
+def as_written(value: Any) -> str:
+    """Show a value as an author writes it, cut where it is long."""
+    text = json.dumps(value, ensure_ascii=False, default=str)
+    return text if len(text) <= SHOWN_MAX else text[: SHOWN_MAX - 1] + "…"

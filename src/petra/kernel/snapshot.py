@@ -44,10 +44,10 @@ class SnapshotError(Exception):
 
 class _Reader(pickle.Unpickler):
     def find_class(self, module: str, name: str) -> Any:
-        found = _CLASSES.get((module, name))
-        if found is None and (module, name) != ("msgspec._core", "rebuild"):
+        known = _CLASSES.get((module, name))
+        if known is None and (module, name) != ("msgspec._core", "rebuild"):
             raise SnapshotError(f"{module}.{name} has no place in a snapshot")
-        return found if found is not None else super().find_class(module, name)
+        return known if known is not None else super().find_class(module, name)
 
 
 def snapshot(state: State) -> bytes:

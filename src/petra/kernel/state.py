@@ -17,6 +17,7 @@ from typing import Any, Literal, NamedTuple
 
 from msgspec import Struct, field
 
+from petra.kernel.living import Living, enter, leave, living_in
 from petra.kernel.permit_state import OwnPermits
 from petra.kernel.timetable import Timetable
 from petra.kernel.waiting import LIMITS, Awaited, Signal, Timer, WorkItem
@@ -212,7 +213,7 @@ class StepRun(Struct, gc=False):
 class Group(Struct, gc=False):
     """A fan-out: its branches, who has arrived, and how each of the others ended.
 
-    ``members`` are what lives in each branch: tokens, runs, and groups inside it that have not decided.
+    ``living`` is what lives in each branch: tokens, runs, and groups inside it that have not decided.
     """
 
     id: str
@@ -226,7 +227,7 @@ class Group(Struct, gc=False):
     arcs: list[int]
     source: Activation | None
     since: int = 0
-    members: dict[int, set[str]] = {}
+    living: Living = {}
     arrived: dict[int, str] = {}
     outputs: dict[int, Any] = {}
     order: list[int] = []
@@ -515,7 +516,7 @@ class State(Struct, gc=False):
         while due and not self._is_armed(due[0]):
             heappop(due)
         if len(due) > 2 * len(self.timers) + DISARMED_KEPT:
-            self.due = [one for one in due if self._is_armed(one)]
+            self.due = [timer for timer in due if self._is_armed(timer)]
             heapify(self.due)
 
     def _is_armed(self, entry: tuple[float, int, str]) -> bool:
@@ -540,8 +541,8 @@ class State(Struct, gc=False):
 
     def detach(self, group: Group) -> None:
         """Detach what is left of a group whose join has decided from the branches around it."""
-        for members in group.members.values():
-            for member in members:
+        for index in group.living:
+            for member in living_in(group.living, index):
                 self._leave_groups(member, group.stack)
 
     def forget_group(self, group: Group) -> None:
@@ -555,18 +556,15 @@ class State(Struct, gc=False):
         for group_id, index in reversed(stack):
             group = self.groups.get(group_id)
             if group is not None:
-                group.members.setdefault(index, set()).add(member)
+                enter(group.living, index, member)
                 if group.fired:
                     return  # its join went on without: it is detached from the branches around
 
     def _leave_groups(self, member: str, stack: Stack) -> None:
         for group_id, index in stack:
             group = self.groups.get(group_id)
-            members = group.members.get(index) if group is not None else None
-            if group is not None and members is not None:
-                members.discard(member)
-                if not members:
-                    del group.members[index]
+            if group is not None:
+                leave(group.living, index, member)
 
     def arrived(self, member: str) -> tuple[int, int]:
         """Return what members of a group are ordered by: tokens by arrival, runs by start, groups by origin."""

@@ -2,14 +2,15 @@
 
 Rule 1: each attempt ends in an outcome, and the task's policy decides as on a worker: done, fail, or retry.
 Rule 2: of several things waited for, the first wins and the others are withdrawn in the same event.
-Rule 3: a signal nobody waits for is kept for one wait, unless every wait of its name is transient.
+Rule 3: a signal nobody waits for is kept for one wait, unless every wait of its name is transient; where ``KEPT_MAX`` are kept
+already, one more is refused.
 Rule 4: a child that fails is an error, or with ``catch`` an ok that carries its status and error.
 """
 
 from __future__ import annotations
 
 import hashlib
-from typing import Any
+from typing import Any, Final
 
 from petra.errors import UnreadableError
 from petra.expr.dates import NOW
@@ -34,6 +35,8 @@ from petra.policy import Ruling, decide, outcome_data
 from petra.wire import Attempt, Error, Outcome, Report
 
 Holder = StepRun | Chunk
+KEPT_MAX: Final = 10_000
+"""Signals of one name that an execution keeps, and names of which it keeps some."""
 
 
 def begin(turn: Turn, run: StepRun, chunk: Chunk | None) -> None:
@@ -223,7 +226,7 @@ def signal(turn: Turn, command: SendSignal) -> None:
     """Hand a signal to the first run that waits for it, or keep it, or lose it.
 
     Raises:
-        RefusedError: no step waits for such a signal, or its payload is large, and there is no store for it.
+        RefusedError: no step waits for such a signal, too many are kept, or its payload is large, and there is no store for it.
     """
     names = {name for name, _ in turn.program.signals}
     waited_for = who_waits(turn.state, command.name, command.key) is not None
@@ -243,6 +246,13 @@ def signal(turn: Turn, command: SendSignal) -> None:
         _won(turn, run, chunk, wait, payload)
         return
     kept = not _all_transient(turn, command.name)
+    if (
+        kept
+        and max(len(turn.state.mail_of), len(turn.state.mail_of.get(command.name, ()))) >= KEPT_MAX
+    ):
+        raise RefusedError(
+            f"{KEPT_MAX:,} signals are kept already that no step has waited for yet; '{command.name}' would be one more"
+        )
     turn.emit(_received(command, payload, kept=kept))
 
 
@@ -282,7 +292,7 @@ def _from_mailbox(turn: Turn, run: StepRun, chunk: Chunk | None, wait: Awaited) 
 
 
 def _all_transient(turn: Turn, name: str) -> bool:
-    deliveries = [delivery for found, delivery in turn.program.signals if found in (name, None)]
+    deliveries = [delivery for signal, delivery in turn.program.signals if signal in (name, None)]
     return bool(deliveries) and all(delivery == "transient" for delivery in deliveries)
 
 
@@ -316,7 +326,7 @@ def _call(turn: Turn, run: StepRun, chunk: Chunk | None) -> None:
         return
     path, version = str(call["path"]), call["version"]
     company = turn.state.company
-    found = company.find(path, None if version is None else str(version)) if company else None
+    playbook = company.find(path, None if version is None else str(version)) if company else None
     turn.effect(
         StartChild(
             child=holder.child,
@@ -326,8 +336,8 @@ def _call(turn: Turn, run: StepRun, chunk: Chunk | None) -> None:
             depth=turn.state.depth + 1,
             inherit_artifacts=call["inherit_artifacts"],
             run=run.id,
-            digest=found.digest if found else "",
-            company=company.seen_from(found) if company and found else None,
+            digest=playbook.digest if playbook else "",
+            company=company.seen_from(playbook) if company and playbook else None,
         )
     )
     if not call["wait"]:

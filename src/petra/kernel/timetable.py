@@ -98,8 +98,8 @@ def coming(table: Timetable) -> Coming | None:
     """Return the next time; None where there is none, or something else must happen before."""
     if table.paused or waits_for_end(table):
         return None
-    one = table.schedule.rhythm.first(table.cursor)
-    return Coming(one, put_off(table, one.at)) if one is not None else None
+    nominal = table.schedule.rhythm.first(table.cursor)
+    return Coming(nominal, put_off(table, nominal.at)) if nominal is not None else None
 
 
 def put_off(table: Timetable, nominal: float) -> float:
@@ -127,15 +127,15 @@ def waits_for_end(table: Timetable) -> bool:
 
 def sentence(table: Timetable) -> str:
     """Say what a schedule waits for."""
-    schedule, found = table.schedule, coming(table)
+    schedule, next_time = table.schedule, coming(table)
     name = f"schedule '{schedule.name}'"
     if table.paused:
         return f"{name} is paused"
-    if found is not None:
+    if next_time is not None:
         from petra.calendar import written  # noqa: PLC0415 - see above
 
-        note = f" ({found.nominal.note})" if found.nominal.note else ""
-        return f"{name} is due next at {written(found.nominal.at, schedule.timezone)}{note}"
+        note = f" ({next_time.nominal.note})" if next_time.nominal.note else ""
+        return f"{name} is due next at {written(next_time.nominal.at, schedule.timezone)}{note}"
     if waits_for_end(table):
         return f"{name} goes on when {next(iter(table.running))} has ended"
     return f"{name} is due no more"

@@ -20,8 +20,15 @@ from petra.expr.frame import FOLLOW
 from petra.kernel import events as e
 from petra.kernel.effects import AnyEffect
 from petra.kernel.evolve import evolve
-from petra.kernel.objects import Made, Objects, Shelf, excess, unreadable
-from petra.kernel.program import Guard, Program, StepPlan, Value
+from petra.kernel.objects import DecisionObjects, Made, Shelf, excess, unreadable
+from petra.kernel.program import (
+    EVENTS_LEAST,
+    EVENTS_PER_TOKEN,
+    Guard,
+    Program,
+    StepPlan,
+    Value,
+)
 from petra.kernel.scope import View, scope
 from petra.kernel.select import Agenda
 from petra.kernel.state import State, StepRun
@@ -29,6 +36,8 @@ from petra.policy import transform
 from petra.references import followed_all, is_reference, is_spliced
 from petra.wire import Error
 
+SPLICED_MAX = 128 * 1024
+"""Bytes of a reference to what is in pieces: those of its tail, and of where the pieces are. No true one has more."""
 _FIRINGS = (e.StepStarted, e.StepEnded)
 
 
@@ -54,8 +63,8 @@ class Turn:
     """What a decision works with, and what has come of it so far."""
 
     __slots__ = (
-        "_objects", "_shelf", "agenda", "begun", "changed_ctx", "changed_steps", "effects", "events",
-        "freed", "items", "judged", "markings", "now", "program", "reads", "state", "weighed",
+        "_counted", "_objects", "_shelf", "_tokens", "agenda", "begun", "changed_ctx", "changed_steps", "effects",
+        "events", "freed", "items", "judged", "markings", "now", "program", "reads", "state", "weighed",
     )  # fmt: skip
 
     def __init__(
@@ -79,21 +88,34 @@ class Turn:
         self.weighed = state.seq
         """Up to where joins with a condition were asked whether it can still come true."""
         self._shelf = shelf
-        self._objects: Objects | None = None
+        self._objects: DecisionObjects | None = None
+        self._tokens = len(state.ready) + len(state.runs)
+        self._counted = 0
 
     @property
-    def objects(self) -> Objects:
+    def objects(self) -> DecisionObjects:
         """The large values that the decision sees, and those that it makes."""
         if self._objects is None:
             state = self.state
             others = (*state.origins, state.parent) if state.inherits else state.origins
-            self._objects = Objects(state.id, self._shelf, others)
+            self._objects = DecisionObjects(state.id, self._shelf, others)
         return self._objects
 
     @property
     def made(self) -> list[Made]:
         """The objects that the decision made."""
         return list(self._objects.made.values()) if self._objects is not None else []
+
+    def events_least(self) -> int:
+        """Return how many events any decision may have, without a look at its tokens."""
+        return min(self.program.events_max, EVENTS_LEAST)
+
+    def events_most(self) -> int:
+        """Return how many events the decision may have, by the tokens that it found and made; more go round for ever."""
+        new, self._counted = self.events[self._counted :], len(self.events)
+        made = (getattr(event, "produced", None) for event in new)
+        self._tokens += sum(len(tokens) - 1 for tokens in made if type(tokens) is list and tokens)
+        return min(self.program.events_max, EVENTS_LEAST + EVENTS_PER_TOKEN * self._tokens)
 
     # What follows is noted when there is something to note: most decisions have nothing.
 
@@ -132,8 +154,8 @@ class Turn:
         """Return the ctx keys that were read on the way to this firing."""
         if not self.reads:
             return []
-        found, self.reads = sorted(self.reads), None
-        return found
+        reads, self.reads = sorted(self.reads), None
+        return reads
 
     def emit(self, event: e.AnyEvent) -> None:
         """Record an event and apply it; a firing tells which ctx keys it was decided by."""
@@ -289,7 +311,7 @@ class Turn:
         """Return a value as it may stand in an event: itself, or the reference to a large one."""
         most = self.program.payload_max
         size = excess(value, most)
-        if not size or is_spliced(value):  # a list in pieces has few bytes of its own
+        if not size or (size <= SPLICED_MAX and is_spliced(value)):
             return value
         if not self.objects.can_store:
             message = (

@@ -24,17 +24,17 @@ from petra.wire import Error
 _ANY = "*"
 
 
-class Verdict(NamedTuple):
+class JoinVerdict(NamedTuple):
     """What is to become of a group; ``why`` says why its condition cannot hold any more."""
 
     word: Literal["fire", "fail", "wait", "stuck"]
     why: str = ""
 
 
-_FIRE, _WAIT = Verdict("fire"), Verdict("wait")
+_FIRE, _WAIT = JoinVerdict("fire"), JoinVerdict("wait")
 
 
-def verdict(turn: Turn, plan: StepPlan, group: Group) -> Verdict:
+def verdict(turn: Turn, plan: StepPlan, group: Group) -> JoinVerdict:
     """Judge a group that is undecided.
 
     Raises:
@@ -45,7 +45,7 @@ def verdict(turn: Turn, plan: StepPlan, group: Group) -> Verdict:
         return _FIRE
     policy = plan.join.on_unreachable
     if group.timed_out and policy == "fail":
-        return Verdict("fail", _too_late(turn, plan, group))
+        return JoinVerdict("fail", _too_late(turn, plan, group))
     if _holds(turn, plan, group):
         return _FIRE
     why = _time_is_up(group) if group.timed_out else _unreachable(turn, plan, group)
@@ -53,7 +53,7 @@ def verdict(turn: Turn, plan: StepPlan, group: Group) -> Verdict:
         return _WAIT
     if policy == "proceed":
         return _FIRE
-    return Verdict("fail" if policy == "fail" else "stuck", _sentence(turn, plan, group, why))
+    return JoinVerdict("fail" if policy == "fail" else "stuck", _sentence(turn, plan, group, why))
 
 
 def _holds(turn: Turn, plan: StepPlan, group: Group) -> bool:
@@ -155,7 +155,7 @@ def is_blocked(turn: Turn, plan: StepPlan, group: Group) -> bool:
     if plan.join is None or not plan.join.blocking:
         return False
     return any(
-        other.fired and not other.void and other.join == plan.name and other.members
+        other.fired and not other.void and other.join == plan.name and other.living
         for other in turn.state.groups.values()
         if other.id != group.id
     )
@@ -167,8 +167,8 @@ def is_blocked(turn: Turn, plan: StepPlan, group: Group) -> bool:
 def waiting_of(turn: Turn, group: Group) -> list[ReadyToken]:
     """Return the tokens that wait for the join of a group, by index."""
     ready = turn.state.ready
-    found = [ready[token] for _, token in sorted(group.arrived.items()) if token in ready]
-    return [*found, ready[group.empty]] if group.empty else found
+    tokens = [ready[token] for _, token in sorted(group.arrived.items()) if token in ready]
+    return [*tokens, ready[group.empty]] if group.empty else tokens
 
 
 def joined_view(

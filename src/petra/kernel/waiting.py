@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 from msgspec import Struct, field
 
@@ -14,6 +14,15 @@ ITEM_TIMERS = frozenset({"due", "remind", "escalate"})
 
 TIMERS_APART = 1000
 """By how much the numbers of timers of two alternatives of one wait differ."""
+
+
+LATEST: Final = 253_402_300_799.0
+"""The last second that calendars have a name for, in the year 9999."""
+
+
+def moment(at: float) -> float:
+    """Return a point in time that everybody can name: what is due later than the last one is due then."""
+    return min(max(at, 0.0), LATEST)
 
 
 class Timer(Struct, gc=False):

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from petra.keychain.scrub import Scrubber
     from petra.keychain.seal import KeychainError, KeyFile, Sealed
     from petra.keychain.secret import Secret
-    from petra.keychain.view import View
+    from petra.keychain.view import KeychainView
     from petra.keychain.web import Web
 
 __all__ = [
@@ -26,6 +26,7 @@ __all__ = [
     "KeyFile",
     "Keychain",
     "KeychainError",
+    "KeychainView",
     "NoCredentials",
     "Provider",
     "Scrubber",
@@ -33,7 +34,6 @@ __all__ = [
     "Secret",
     "Secrets",
     "Vault",
-    "View",
     "Web",
 ]
 
@@ -49,7 +49,7 @@ if not TYPE_CHECKING:  # an engine asks for little of it
             "Scrubber": "petra.keychain.scrub",
             **dict.fromkeys(("KeyFile", "KeychainError", "Sealed"), "petra.keychain.seal"),
             "Secret": "petra.keychain.secret",
-            "View": "petra.keychain.view",
+            "KeychainView": "petra.keychain.view",
             "Web": "petra.keychain.web",
         },
     )

@@ -23,7 +23,7 @@ from petra.keychain.scrub import Scrubber
 from petra.keychain.seal import KeychainError
 from petra.keychain.secret import Secret
 from petra.keychain.sources import Sources
-from petra.keychain.view import View
+from petra.keychain.view import KeychainView
 from petra.keychain.web import HttpWeb, Web
 from petra.playbook.model import Credential
 
@@ -102,9 +102,9 @@ class Secrets:
         return frozenset(self._entries)
 
     @property
-    def view(self) -> View:
+    def view(self) -> KeychainView:
         """What templates see as ``keychain``: entries that ``prepare`` has resolved."""
-        return View(self._known, self._failed)
+        return KeychainView(self._known, self._failed)
 
     async def get(self, name: str) -> Secret:
         """Return an entry, resolved if need be.
@@ -161,13 +161,18 @@ class Secrets:
         return found
 
     async def problem(self, entry: Credential) -> str | None:
-        """Return what keeps an entry from being resolved, as far as can be told without asking anyone."""
+        """Return what keeps an entry from being resolved, as far as can be told without asking anyone.
+
+        Whatever that is: what a playbook says is no failure of the worker that looks at it.
+        """
         try:
             await self._resolve(entry.name, (), dry=True)
         except KeychainError as error:
             return str(error)
         except Later:
             return None
+        except Exception as error:  # noqa: BLE001 - its words may have the secret in them
+            return f"keychain '{entry.name}' cannot be looked at: {type(error).__name__}"
         return None
 
     # Resolving

@@ -25,6 +25,9 @@ from petra.playbook.model import Credential
 KEEP_S: Final = 60.0
 """How long a resolved entry is kept that does not say when it expires."""
 MAX_FILE: Final = 1024 * 1024
+NAME_CHARS: Final = 500
+VERSION_DIGITS: Final = 9
+"""What is longer no server is asked for: it would take whoever asks for one that breaks the protocol."""
 
 
 class EntryAsked(Struct):
@@ -117,6 +120,8 @@ class Sources(Struct, frozen=True, kw_only=True):
         except OSError as error:
             words = f"{path}: {error.strerror}; it is read where the worker runs"
             raise asked.wrong(words, _kind_of(error)) from None
+        except ValueError as error:  # there is a NUL in it
+            raise asked.wrong(f"{str(path)!r} is no path: {error}", "client_error") from None
         if not raw or len(raw) > MAX_FILE:
             size = "empty" if not raw else f"longer than {MAX_FILE:,} bytes"
             raise asked.wrong(f"{path} is {size}", "parse")
@@ -127,9 +132,11 @@ class Sources(Struct, frozen=True, kw_only=True):
 
     async def _stored(self, asked: EntryAsked) -> Any:
         name, version = stored_as(asked.entry), None
+        if len(name) > NAME_CHARS:
+            raise asked.wrong(f"no credential is called '{name[:40]}…'", "client_error")
         if asked.setting("credential") and asked.setting("ref") is not None:
             wanted = str(asked.setting("ref")).removeprefix("v")
-            if not wanted.isdecimal():
+            if not wanted.isdecimal() or len(wanted) > VERSION_DIGITS:
                 raise asked.wrong("ref is no version such as v2", "client_error")
             version = int(wanted)
         try:

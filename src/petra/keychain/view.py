@@ -10,7 +10,7 @@ from petra.keychain.material import Material
 from petra.keychain.seal import KeychainError
 
 
-class View(Mapping[str, Any]):
+class KeychainView(Mapping[str, Any]):
     """Reads entries that are resolved; it is live, so a renewed entry is seen by the next template.
 
     An entry that could not be resolved raises why, a ``KeychainError``: no fault of the template.

@@ -24,10 +24,10 @@ def admits(
     produced: Mapping[str, int],
 ) -> bool:
     """Tell whether a firing of that kind may take and make these tokens."""
-    found = contexts.steps.get(step)
+    authored = contexts.steps.get(step)
     taken = {place: count for place, count in consumed.items() if count}
     made = {place: count for place, count in produced.items() if count}
-    if found is None or not _known(contexts, (*taken, *made)):
+    if authored is None or not _known(contexts, (*taken, *made)):
         return False
     ready, running = f"{step}.ready", f"{step}.running"
     match kind:
@@ -35,20 +35,20 @@ def admits(
             return (
                 made == {running: 1}
                 and set(taken) <= {ready}
-                and _may_start(contexts, found, taken.get(ready, 0))
+                and _may_start(contexts, authored, taken.get(ready, 0))
             )
         case "done":
             return taken == {running: 1} and _may_follow(contexts, contexts.on_success[step], made)
         case "failed":
             from_run = taken == {running: 1}
-            from_ready = set(taken) <= {ready} and _may_fail_waiting(found)
+            from_ready = set(taken) <= {ready} and _may_fail_waiting(authored)
             if not (from_run or from_ready):
                 return False
             return not made or _may_follow(contexts, contexts.on_failure[step], made)
         case "discard":
-            return taken == {ready: 1} and not made and _may_discard(found)
+            return taken == {ready: 1} and not made and _may_discard(authored)
         case "withdraw":
-            admit = found.spec.policy.admit
+            admit = authored.spec.policy.admit
             if made:
                 back = admit is not None and admit.withdraw
                 return back and taken == {running: 1} and made == {ready: 1}

@@ -57,9 +57,9 @@ def path_of(compiled: Compiled, firings: Sequence[str]) -> str:
     """Say which steps were through, in order."""
     origins = [compiled.origin[name] for name in firings]
     steps = [
-        one.step if one.kind == "done" else f"{one.step} fails"
-        for one in origins
-        if one.kind in ("done", "failed")
+        origin.step if origin.kind == "done" else f"{origin.step} fails"
+        for origin in origins
+        if origin.kind in ("done", "failed")
     ]
     through = [step for n, step in enumerate(steps) if not n or step != steps[n - 1]]
     return f"after {names(through)} " if through else ""

@@ -70,27 +70,27 @@ def _tokens(builder: Builder, routing: Routing, choice: Choice, context: Context
         return builder.ended(context)
     grouped = routing.makes_group(choice)
     inside = builder.contexts.inside(routing.step, context) if grouped else context
-    made: dict[str, int] = {}
+    produced: dict[str, int] = {}
     for option, count in choice.taken:
         if count and option.target in builder.contexts.steps:
             place = builder.ready(option.target, inside, (routing.step, option.arc))
-            made[place] = made.get(place, 0) + count
+            produced[place] = produced.get(place, 0) + count
     if grouped:
         group = builder.contexts.groups[inside]
         if not choice.tokens and not group.joins and not group.is_tracked:
             return builder.ended(context)
         for place, count in group_tokens(builder, group, choice.tokens).items():
-            made[place] = made.get(place, 0) + count
-    return made
+            produced[place] = produced.get(place, 0) + count
+    return produced
 
 
 def group_tokens(builder: Builder, group: Group, tokens: int) -> dict[str, int]:
     """Return what keeps count of a new group with so many branches."""
-    made = {builder.place(group.step, "open", group.inside): 1} if group.joins else {}
+    produced = {builder.place(group.step, "open", group.inside): 1} if group.joins else {}
     absent = (group.step, "absent", group.inside)
     if absent in builder.named and group.slots > tokens:
-        made[builder.named[absent]] = group.slots - tokens
-    return made
+        produced[builder.named[absent]] = group.slots - tokens
+    return produced
 
 
 def _decide(  # noqa: PLR0913, PLR0917 - a firing has many parts
@@ -114,8 +114,8 @@ def _decide(  # noqa: PLR0913, PLR0917 - a firing has many parts
         last = number == len(routing.options)
         chose = None if last else builder.place(step, f"{kind} chose {number}", context)
         for count in [*option.counts, *([] if option.sure else [None])]:
-            made = _one_arc(builder, group, option, count)
-            after = {**made, **({chose: 1} if chose else {})}
+            produced = _one_arc(builder, group, option, count)
+            after = {**produced, **({chose: 1} if chose else {})}
             origin = Origin(step, kind, (option.arc,), context, certain=False)
             label = f"{step}.{kind}:{'' if count else 'no '}{option.target}"
             if some is not None:
@@ -135,14 +135,14 @@ def _decide(  # noqa: PLR0913, PLR0917 - a firing has many parts
 
 def _one_arc(builder: Builder, group: Group, option: Option, count: int | None) -> dict[str, int]:
     """Return the tokens of one arc, and those that stand for what it does not make."""
-    made: dict[str, int] = {}
+    produced: dict[str, int] = {}
     if count:
-        made[builder.ready(option.target, group.inside, (group.step, option.arc))] = count
+        produced[builder.ready(option.target, group.inside, (group.step, option.arc))] = count
     absent = builder.named.get((group.step, "absent", group.inside))
     missing = max(option.counts) - (count or 0)
     if absent is not None and missing:
-        made[absent] = missing
-    return made
+        produced[absent] = missing
+    return produced
 
 
 def _opened(

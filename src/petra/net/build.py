@@ -96,7 +96,7 @@ class Builder(Struct):
         """Return every place inside the groups of a context."""
         self.contexts.spend(len(self.context_of) // 20)
         return tuple(
-            name for name, found in self.context_of.items() if found[: len(context)] == context
+            name for name, own in self.context_of.items() if own[: len(context)] == context
         )
 
     def _lay_places(self) -> None:
@@ -254,9 +254,9 @@ class Builder(Struct):
     def _finish_aborts(self) -> None:
         """Let the transitions that end the execution empty every place, now that all are known."""
         everything = self._everything()
-        for name, one in self.transitions.items():
+        for name, transition in self.transitions.items():
             if self.origin[name].aborts:
-                made = Transition(name, one.inputs, one.outputs, resets=everything)
+                made = Transition(name, transition.inputs, transition.outputs, resets=everything)
                 self.transitions[name] = made
 
     def _over(self, group: Group) -> None:

@@ -19,15 +19,15 @@ def pairs_arcs(join: Join | None) -> bool:
 
 def join_of_each(steps: Mapping[str, Step]) -> dict[str, str | None]:
     """Return, for every step that fans out, the one join that closes its groups, where that is certain."""
-    found: dict[str, str | None] = {}
+    join_of: dict[str, str | None] = {}
     for name, step in steps.items():
         if fans_out(step):
             reached = [
                 one for one in closing_joins(steps, step) if not pairs_arcs(steps[one].spec.join)
             ]
             joins = [one for one in reached if _names(steps[one], name)] or reached
-            found[name] = joins[0] if len(joins) == 1 else None
-    return found
+            join_of[name] = joins[0] if len(joins) == 1 else None
+    return join_of
 
 
 def _names(step: Step, fan_out: str) -> bool:
@@ -36,11 +36,11 @@ def _names(step: Step, fan_out: str) -> bool:
 
 def closed_by_arcs(steps: Mapping[str, Step]) -> dict[str, frozenset[str]]:
     """Return, for every join over arcs, the steps whose fan-outs it closes: their levels end there."""
-    found: dict[str, set[str]] = {
+    fan_outs_of: dict[str, set[str]] = {
         name: set() for name, step in steps.items() if pairs_arcs(step.spec.join)
     }
     for name, step in steps.items():
-        for join in closing_joins(steps, step) if found and fans_out(step) else ():
-            if join in found:
-                found[join].add(name)
-    return {name: frozenset(fan_outs) for name, fan_outs in found.items()}
+        for join in closing_joins(steps, step) if fan_outs_of and fans_out(step) else ():
+            if join in fan_outs_of:
+                fan_outs_of[join].add(name)
+    return {name: frozenset(fan_outs) for name, fan_outs in fan_outs_of.items()}

@@ -93,21 +93,21 @@ class _CausalGraph:
 
     def name(self, receipt: Receipt) -> str:
         # Whoever comes after the emptying of a place knows of it; so whoever does not came before.
-        places = {*receipt.consumed, *receipt.read, *(one.place for one in receipt.produced)}
+        places = {*receipt.consumed, *receipt.read, *(token.place for token in receipt.produced)}
         places |= receipt.reset.keys()
         earlier = {self._emptied[place] for place in places & self._emptied.keys()}
         name = digest(
             [
                 *(receipt.kind, receipt.transition, self._ordinal(receipt)),
                 {place: self._tokens(place, ids) for place, ids in receipt.consumed.items()},
-                {place: self._tokens(place, [one]) for place, one in receipt.read.items()},
+                {place: self._tokens(place, [token]) for place, token in receipt.read.items()},
                 {place: self._tokens(place, ids) for place, ids in receipt.reset.items()},
-                [[one.place, one.payload] for one in receipt.produced],
+                [[token.place, token.payload] for token in receipt.produced],
                 sorted(earlier),
             ]
         )
-        for index, one in enumerate(receipt.produced):
-            self._token_names[one.place, one.id] = [name, index]
+        for index, token in enumerate(receipt.produced):
+            self._token_names[token.place, token.id] = [name, index]
         for place in receipt.reset:
             self._emptied[place] = name
         return name

@@ -47,8 +47,8 @@ class Compiled(Struct, frozen=True, dict=True):
     def sound_question(self) -> Net:
         """The net without what ends the execution by failure, what is left aside, and the final step."""
         kept = {
-            name: one
-            for name, one in self.net.transitions.items()
+            name: transition
+            for name, transition in self.net.transitions.items()
             if not (self.origin[name].aborts or self.origin[name].aside)
             and "finally" not in self.origin[name].context
         }

@@ -137,9 +137,9 @@ def explore(
             continue
         receipts = drained.configuration.receipts
         first = first or receipts
-        found = compare(first, receipts)
-        if found not in (Equivalence.IDENTITY, Equivalence.CAUSAL):
-            return Divergence(first, receipts, found)
+        equivalence = compare(first, receipts)
+        if equivalence not in (Equivalence.IDENTITY, Equivalence.CAUSAL):
+            return Divergence(first, receipts, equivalence)
     return None
 
 

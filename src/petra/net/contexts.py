@@ -92,16 +92,16 @@ class Contexts:
 
     def lanes(self, step: str) -> dict[Arrow, list[Context]]:
         """Return, for a Petri join, the contexts of the tokens that each arc brings."""
-        found: dict[Arrow, list[Context]] = {arrow: [] for arrow in self.incoming[step]}
+        lanes: dict[Arrow, list[Context]] = {arrow: [] for arrow in self.incoming[step]}
         for context, arrow in self.arrivals.get(step, ()):
             if arrow is not None:
-                found[arrow].append(context)
-        return found
+                lanes[arrow].append(context)
+        return lanes
 
     def pairings(self, step: str) -> Iterator[tuple[tuple[Arrow, Context], ...]]:
         """Yield the ways in which a Petri join can find one token per arc."""
         lanes = self.lanes(step)
-        ways = [[(arrow, context) for context in found] for arrow, found in lanes.items()]
+        ways = [[(arrow, context) for context in contexts] for arrow, contexts in lanes.items()]
         return islice(product(*ways), PAIRINGS_MAX)
 
     def closes(self, step: str, context: Context) -> int | None:
@@ -134,13 +134,13 @@ class Contexts:
 
     def upstream(self, step: str) -> set[str]:
         """Return the steps from which a token can get to a step, not through it."""
-        found, work = set[str](), [step]
+        steps, work = set[str](), [step]
         while work:
             for source, _ in self.incoming[work.pop()]:
-                if source not in found and source != step:
-                    found.add(source)
+                if source not in steps and source != step:
+                    steps.add(source)
                     work.append(source)
-        return found
+        return steps
 
     # The walk
 
@@ -166,8 +166,8 @@ class Contexts:
             return
         known[context, arrow] = None
         self.spend(5 + len(context))
-        for found in self._admitted(name, context):
-            self._run(name, found)
+        for admitted in self._admitted(name, context):
+            self._run(name, admitted)
         if self._whole:
             self._leave(name, context)
 
@@ -205,9 +205,9 @@ class Contexts:
             self._run(name, context)
             if context and context[-1] in self._closed_by[name]:
                 self._closers.setdefault(context, {})[name] = None
-                found = [one for one in self.around(context) if one not in seen]
-                work += found
-                seen.update(found)
+                unseen = [one for one in self.around(context) if one not in seen]
+                work += unseen
+                seen.update(unseen)
 
     def _admitted(self, name: str, context: Context) -> Iterator[Context]:
         """Yield the contexts of the runs that a new arrival makes possible."""
@@ -248,14 +248,14 @@ class Contexts:
 
     def _branch(self, fan_out: str, start: str) -> set[str]:
         """Return the steps that a branch can get to before a join closes its group."""
-        found, work = set[str](), [(start, 0)]
+        reached, work = set[str](), [(start, 0)]
         seen: set[tuple[str, int]] = set()
         while work:
             name, depth = work.pop()
             if (name, depth) in seen or name not in self.steps or depth > len(self.steps):
                 continue
             seen.add((name, depth))
-            found.add(name)
+            reached.add(name)
             join = self.steps[name].spec.join
             if join is not None and not pairs_arcs(join) and join.of in (None, fan_out):
                 if depth == 0 or join.of == fan_out:
@@ -267,7 +267,7 @@ class Contexts:
                 for option in routing.options:
                     grouped = routing.inclusive or option.multiplies
                     work.append((option.target, depth + grouped))
-        return found
+        return reached
 
     def cancelled(self) -> Iterator[str]:
         """Yield the steps that some step cancels."""

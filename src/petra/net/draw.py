@@ -56,24 +56,25 @@ def net_svg(net: Net) -> str:
     for name in ordered:
         label = net.places[name].label or name
         picture.nodes[f"p:{name}"] = Node("place", label, tokens=net.initial.get(name, 0))
-    for name, one in net.transitions.items():
-        picture.nodes[f"t:{name}"] = Node("bar", one.label or name)
-        for source, target, label, dashed in net_edges(one, net):
+    for name, transition in net.transitions.items():
+        picture.nodes[f"t:{name}"] = Node("bar", transition.label or name)
+        for source, target, label, dashed in net_edges(transition, net):
             picture.edges.append(Edge(source, target, label, dashed=dashed))
     return write_svg(picture)
 
 
-def net_edges(one: Transition, net: Net) -> Iterator[tuple[str, str, str, bool]]:
+def net_edges(transition: Transition, net: Net) -> Iterator[tuple[str, str, str, bool]]:
     """Yield the lines of a transition: from, to, what is written on it, whether it is dashed."""
-    name = f"t:{one.name}"
-    for place, weight in one.inputs.items():
+    name = f"t:{transition.name}"
+    for place, weight in transition.inputs.items():
         yield f"p:{place}", name, str(weight) if weight > 1 else "", False
-    for place in one.reads:
+    for place in transition.reads:
         yield f"p:{place}", name, "read", False
-    for place, weight in one.outputs.items():
+    for place, weight in transition.outputs.items():
         yield name, f"p:{place}", str(weight) if weight > 1 else "", False
-    if len(one.resets) < len(net.places) // 2:  # one that empties everything would be all lines
-        for place in one.resets:
+    # one that empties everything would be all lines
+    if len(transition.resets) < len(net.places) // 2:
+        for place in transition.resets:
             yield f"p:{place}", name, "reset", True
 
 
@@ -91,11 +92,11 @@ def net_mermaid(net: Net) -> str:
         )
         lines.append(f'  {ids["p:" + name]}(("{_mermaid(text)}"))')
     lines.extend(
-        f'  {ids["t:" + name]}["{_mermaid(one.label or name)}"]'
-        for name, one in net.transitions.items()
+        f'  {ids["t:" + name]}["{_mermaid(transition.label or name)}"]'
+        for name, transition in net.transitions.items()
     )
-    for one in net.transitions.values():
-        for source, target, label, dashed in net_edges(one, net):
+    for transition in net.transitions.values():
+        for source, target, label, dashed in net_edges(transition, net):
             arrow = "-.->" if dashed else "-->"
             said = f'|"{_mermaid(label)}"|' if label else ""
             lines.append(f"  {ids[source]} {arrow}{said} {ids[target]}")

@@ -89,7 +89,7 @@ def net_graph(compiled: Compiled) -> dict[str, Any]:
     sizes = {f"p:{name}": PLACE for name in ordered} | {
         f"t:{name}": BAR for name in net.transitions
     }
-    lines = [edge for one in net.transitions.values() for edge in net_edges(one, net)]
+    lines = [edge for transition in net.transitions.values() for edge in net_edges(transition, net)]
     drawing = arrange(sizes, [(source, target) for source, target, _, _ in lines])
     nodes = [
         {
@@ -100,12 +100,12 @@ def net_graph(compiled: Compiled) -> dict[str, Any]:
         }
         for name in ordered
     ]
-    for name, one in net.transitions.items():
+    for name, transition in net.transitions.items():
         origin = compiled.origin[name]
         nodes.append(
             {
                 **_node(drawing, f"t:{name}", kind="transition"),
-                "label": one.label or name,
+                "label": transition.label or name,
                 "step": origin.step,
                 "arcs": list(origin.arcs),
             }

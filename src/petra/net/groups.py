@@ -56,18 +56,18 @@ def find_groups(contexts: Contexts) -> dict[Context, Group]:
 
 
 def _group(contexts: Contexts, groups: dict[Context, Group], name: str, context: Context) -> None:
-    routings = [one for one in contexts.routings(name) if one.grouped]
+    routings = [routing for routing in contexts.routings(name) if routing.grouped]
     if not routings:
         return
     inside = contexts.inside(name, context)
     group = groups.setdefault(inside, Group(name, inside))
-    group.slots = max(one.slots for one in routings)
+    group.slots = max(routing.slots for routing in routings)
     group.is_loose |= name in context
-    for one in routings:
-        options = one.grouped
+    for routing in routings:
+        options = routing.grouped
         group.has_representatives |= any(len(option.counts) > 1 for option in options)
         least = [min(option.counts) if option.sure else 0 for option in options]
-        fewest = sum(least) if one.inclusive else min(min(o.counts) for o in options)
+        fewest = sum(least) if routing.inclusive else min(min(o.counts) for o in options)
         group.can_be_short |= fewest < group.slots
         group.can_be_empty |= not fewest and any(0 in option.counts for option in options)
 
@@ -120,13 +120,13 @@ def _is_crowded(contexts: Contexts, group: Group) -> bool:
 
 def _inside_from(contexts: Contexts, start: str, around: Context) -> set[str]:
     """Return the steps that a branch of a group can get to without leaving the group."""
-    found, work = set[str](), [start]
+    reached, work = set[str](), [start]
     while work:
         name = work.pop()
         contexts.spend(1 + len(contexts.runs.get(name, ())) // 10)
         inside = any(run[: len(around)] == around for run in contexts.runs.get(name, ()))
-        if name in found or not inside:
+        if name in reached or not inside:
             continue
-        found.add(name)
+        reached.add(name)
         work += [o.target for one in contexts.routings(name) for o in one.options]
-    return found
+    return reached

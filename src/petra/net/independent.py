@@ -49,12 +49,12 @@ def _meets(step: Step) -> bool:
 
 
 def _reached(start: str, ahead: dict[str, set[str]]) -> set[str]:
-    found, work = {start}, [start]
+    reached, work = {start}, [start]
     while work:
-        new = ahead[work.pop()] - found
-        found |= new
+        new = ahead[work.pop()] - reached
+        reached |= new
         work += new
-    return found
+    return reached
 
 
 def _grows(name: str, routings: tuple[Routing, Routing], ahead: dict[str, set[str]]) -> bool:

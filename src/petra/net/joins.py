@@ -157,7 +157,9 @@ def _uncounted(builder: Builder, step: Step, group: Group, ready: str, opened: s
     if join.timeout_s is not None or join.on_unreachable == "proceed":
         _add(builder, step, group, {opened: 1}, cleared=everything)
     elif any(
-        one.multiplies for found in builder.contexts.routings(group.step) for one in found.options
+        option.multiplies
+        for routing in builder.contexts.routings(group.step)
+        for option in routing.options
     ):
         _add(builder, step, group, {opened: 1})  # a list of nobody, also one that is written out
     builder.fail(step, group.outside, {opened: 1}, resets=everything)  # also where a merge fails
@@ -236,8 +238,8 @@ def _pair_arcs(builder: Builder, step: Step) -> None:
             builder.add(f"{name}.start", origin, inputs, {running: 1}, resets=resets)
     waiting = {
         builder.ready(name, context, arrow): context
-        for arrow, found in contexts.lanes(name).items()
-        for context in found
+        for arrow, brought in contexts.lanes(name).items()
+        for context in brought
     }
     _uncounted_arcs(builder, step, waiting)
     if contexts.is_strict(step):
@@ -273,10 +275,10 @@ def _take_what_is_there(builder: Builder, step: Step, waiting: dict[str, Context
 
 def let_or_joins_wait(builder: Builder) -> None:
     """An ``or`` join waits while something upstream could still come (WCP-38)."""
-    for name, one in builder.transitions.items():
+    for name, transition in builder.transitions.items():
         origin = builder.origin[name]
         join = builder.contexts.steps[origin.step].spec.join
-        if one.priority and join is not None and join.mode == "or":
+        if transition.priority and join is not None and join.mode == "or":
             upstream = builder.contexts.upstream(origin.step)
             places = tuple(
                 name

@@ -81,7 +81,7 @@ def _backward(nodes: list[str], edges: Sequence[tuple[str, str]]) -> set[int]:
     leaving: dict[str, list[tuple[int, str]]] = {node: [] for node in nodes}
     for number, (a, b) in enumerate(edges):
         leaving[a].append((number, b))
-    found: set[int] = set()
+    backward: set[int] = set()
     state: dict[str, int] = {}
     for start in nodes:
         if start in state:
@@ -95,11 +95,11 @@ def _backward(nodes: list[str], edges: Sequence[tuple[str, str]]) -> set[int]:
                 state[node] = 2
                 stack.pop()
             elif state.get(step[1]) == 1:
-                found.add(step[0])
+                backward.add(step[0])
             elif step[1] not in state:
                 state[step[1]] = 1
                 stack.append((step[1], iter(leaving[step[1]])))
-    return found
+    return backward
 
 
 def _rank(boxes: dict[str, Box], edges: list[tuple[str, str]]) -> None:

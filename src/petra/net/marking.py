@@ -93,7 +93,9 @@ class Marking:
     def restore(cls, snapshot: Mapping[str, Iterable[TokenRecord]]) -> Marking:
         """Return the marking of which ``snapshot`` was taken."""
         tokens = {
-            place: [Token.of(one["id"], one["data"], born=one["born"]) for one in records]
+            place: [
+                Token.of(record["id"], record["data"], born=record["born"]) for record in records
+            ]
             for place, records in snapshot.items()
         }
         return cls.new(tokens).add(tokens)
@@ -159,7 +161,10 @@ class Marking:
     def snapshot(self) -> dict[str, list[TokenRecord]]:
         """Return the whole marking as a JSON value, order and all."""
         return {
-            place: [{"id": one.id, "data": one.data, "born": one.born} for one in tokens.values()]
+            place: [
+                {"id": token.id, "data": token.data, "born": token.born}
+                for token in tokens.values()
+            ]
             for place, tokens in self._places.items()
         }
 

@@ -179,9 +179,9 @@ class Net(Struct, frozen=True):
             {
                 "name": self.name,
                 "places": list(self.places),
-                "transitions": [_describe(one) for one in self.transitions.values()],
+                "transitions": [_describe(transition) for transition in self.transitions.values()],
                 "initial": dict(self.initial),
-                "final": [dict(one) for one in self.final],
+                "final": [dict(marking) for marking in self.final],
             }
         )
 
@@ -200,7 +200,7 @@ def _describe(transition: Transition) -> dict[str, object]:
 
 
 def _by_name(net: str, kind: str, items: Sequence[_Named]) -> dict[str, _Named]:
-    found: dict[str, _Named] = {}
+    by_name: dict[str, _Named] = {}
     seen: set[str] = set()
     for item in items:
         if not item.name:
@@ -209,8 +209,8 @@ def _by_name(net: str, kind: str, items: Sequence[_Named]) -> dict[str, _Named]:
         if (normal := normalize("NFC", item.name)) in seen:
             raise NetError(f"net {net!r}: there are two {kind}s named {item.name!r}; rename one")
         seen.add(normal)
-        found[item.name] = item
-    return found
+        by_name[item.name] = item
+    return by_name
 
 
 def _names(names: str | Sequence[str]) -> tuple[str, ...]:

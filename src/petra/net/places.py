@@ -71,44 +71,46 @@ class Places:
         opens = {place for (_, part, _), place in self._named.items() if part == "open"}
         fresh = {place for (_, part, _), place in self._named.items() if part == "fresh"}
         later = self._later()
-        for name, one in self.compiled.net.transitions.items():
+        for name, transition in self.compiled.net.transitions.items():
             own = origin[name]
-            self._emptied.update(one.resets)
-            if any(" choos" in place or " chose " in place for place in one.inputs):
+            self._emptied.update(transition.resets)
+            if any(" choos" in place or " chose " in place for place in transition.inputs):
                 continue
-            chosen = [place for place in one.outputs if " choosing " in place]
-            makes = set(one.outputs) | later.get((own.step, own.kind, own.context), set())
+            chosen = [place for place in transition.outputs if " choosing " in place]
+            makes = set(transition.outputs) | later.get((own.step, own.kind, own.context), set())
             shape = _Shape(
-                takes=frozenset(self._holds.intersection(one.inputs)),
-                makes=frozenset(self._holds.intersection(makes if chosen else one.outputs)),
-                empties=frozenset(self._holds.intersection(one.resets)),
-                opened=next((place for place in one.inputs if place in opens), None),
+                takes=frozenset(self._holds.intersection(transition.inputs)),
+                makes=frozenset(self._holds.intersection(makes if chosen else transition.outputs)),
+                empties=frozenset(self._holds.intersection(transition.resets)),
+                opened=next((place for place in transition.inputs if place in opens), None),
                 arcs=tuple(sorted(own.arcs)),
-                fresh=not fresh.isdisjoint(one.inputs),
+                fresh=not fresh.isdisjoint(transition.inputs),
                 open_ended=bool(chosen),
             )
             self._shapes.setdefault((own.step, own.kind), []).append(shape)
 
     def _later(self) -> dict[tuple[str, str, Context], set[str]]:
         """Return what a router that decides arc by arc can make in all."""
-        found: dict[tuple[str, str, Context], set[str]] = {}
-        for name, one in self.compiled.net.transitions.items():
+        outputs: dict[tuple[str, str, Context], set[str]] = {}
+        for name, transition in self.compiled.net.transitions.items():
             own = self.compiled.origin[name]
-            if any(" choos" in place or " chose " in place for place in one.inputs):
-                found.setdefault((own.step, own.kind, own.context), set()).update(one.outputs)
-        return found
+            if any(" choos" in place or " chose " in place for place in transition.inputs):
+                outputs.setdefault((own.step, own.kind, own.context), set()).update(
+                    transition.outputs
+                )
+        return outputs
 
     def context(self, fan_outs: Iterable[str]) -> Context:
         """Return the context of a token inside the groups of these steps, from the outermost in."""
-        found: Context = ()
+        context: Context = ()
         for step in fan_outs:
-            found = self.compiled.contexts.inside(step, found)
-        return found
+            context = self.compiled.contexts.inside(step, context)
+        return context
 
     def of(self, step: str, part: str, context: Context, arrow: Arrow | None) -> str | None:
         """Return the place of a token, if the net has one."""
-        found = self.compiled.contexts.steps.get(step)
-        join = found.spec.join if found is not None else None
+        authored = self.compiled.contexts.steps.get(step)
+        join = authored.spec.join if authored is not None else None
         if part == "ready" and join is not None and join.mode == "arcs" and arrow is not None:
             part = f"ready from {arrow[0]}#{arrow[1]}"
         return self._named.get((step, part, context))
@@ -123,8 +125,8 @@ class Places:
             left = [place for place in firing.taken if place not in self._emptied]
             return f"nothing empties {_shown(left)}" if left else ""
         shapes = self._shapes.get((firing.step, firing.kind), [])
-        found = self.compiled.contexts.steps.get(firing.step)
-        if firing.kind == "done" and found is not None and found.spec.terminate:
+        authored = self.compiled.contexts.steps.get(firing.step)
+        if firing.kind == "done" and authored is not None and authored.spec.terminate:
             # what its arcs make is withdrawn in the same decision
             shapes = [replace(one, makes=frozenset(firing.made)) for one in shapes]
         fits = [shape for shape in shapes if _fits(shape, firing)]
@@ -146,11 +148,11 @@ class Places:
         return self.compiled.admits(firing.kind, firing.step, taken, made)
 
     def _by_step(self, places: Mapping[str, int]) -> Counter[str]:
-        found: Counter[str] = Counter()
+        tokens: Counter[str] = Counter()
         for place, count in places.items():
             own = self.compiled.origin[place]
-            found[f"{own.step}.{'running' if own.kind == 'running' else 'ready'}"] += count
-        return found
+            tokens[f"{own.step}.{'running' if own.kind == 'running' else 'ready'}"] += count
+        return tokens
 
 
 def _is_held(part: str) -> bool:

@@ -105,12 +105,12 @@ def _defect(compiled: Compiled, space: Searched) -> Outlook | None:
     bad = set(space.stuck) | (space.doomed if space.complete else set())
     if not bad:
         return None
-    found = space.way(0, bad.__contains__, lambda name: compiled.origin[name].certain)
-    certain = found is not None
-    if found is None:
-        found = space.way(0, bad.__contains__, lambda _: True)
-    assert found is not None, "what was found was reached"
-    firings, index = found
+    way = space.way(0, bad.__contains__, lambda name: compiled.origin[name].certain)
+    certain = way is not None
+    if way is None:
+        way = space.way(0, bad.__contains__, lambda _: True)
+    assert way is not None, "what was found was reached"
+    firings, index = way
     rest = space.way(index, set(space.stuck).__contains__, lambda _: True)
     if rest is not None:  # it is lost before; there it shows
         firings, index = [*firings, *rest[0]], rest[1]
@@ -158,16 +158,16 @@ class _Places(Struct):
 
     def markings(self) -> Iterator[Counter[str]]:
         """Yield the markings in which the execution stands."""
-        for found in self._within((), self.position.tokens, self.position.groups):
-            yield found + Counter(self._beside())
+        for inside in self._within((), self.position.tokens, self.position.groups):
+            yield inside + Counter(self._beside())
 
     def _beside(self) -> dict[str, int]:
         """Return what counts steps that are to run once: fresh ones, and those that ran."""
-        found = {}
+        counts = {}
         for (step, part, _), place in self.named.items():
             if part in ("fresh", "used") and (part == "used") == (step in self.position.started):
-                found[place] = 1
-        return found
+                counts[place] = 1
+        return counts
 
     def _within(
         self, at: tuple[Level, ...], tokens: Iterable[Standing], groups: Iterable[Fanned]
@@ -231,11 +231,11 @@ class _Places(Struct):
         )
 
     def _counted(self, group: Fanned, context: Context, missing: int) -> dict[str, int]:
-        found = {}
+        counts = {}
         opened = self.named.get((group.step, "open", context))
         absent = self.named.get((group.step, "absent", context))
         if opened is not None:
-            found[opened] = 1
+            counts[opened] = 1
         if absent is not None and missing > 0:
-            found[absent] = missing
-        return found
+            counts[absent] = missing
+        return counts

@@ -130,12 +130,12 @@ class _Author:
             if len(seen) >= JOINS_MAX or (seen and self.budget.is_spent):
                 return
             marking = self.space.marking(index)
-            found = blame(self.compiled, firings, marking)
-            if found is None or found.join in seen:
+            blamed = blame(self.compiled, firings, marking)
+            if blamed is None or blamed.join in seen:
                 continue
-            seen.add(found.join)
+            seen.add(blamed.join)
             self.counterexample = self.counterexample or firings
-            self._report_join(found, firings, certain=certain)
+            self._report_join(blamed, firings, certain=certain)
 
     def _ways_to_rest(self) -> Iterator[tuple[list[str], int, bool]]:
         """Yield the ways to markings at rest: first one that no guard is needed for, then the nearest."""
@@ -160,20 +160,20 @@ class _Author:
     def _is_certain(self, transition: str) -> bool:
         return self.compiled.origin[transition].certain
 
-    def _report_join(self, found: Blame, firings: list[str], *, certain: bool) -> None:
-        step = self.compiled.contexts.steps[found.join]
+    def _report_join(self, blamed: Blame, firings: list[str], *, certain: bool) -> None:
+        step = self.compiled.contexts.steps[blamed.join]
         join = step.spec.join
         assert join is not None
         waits = "waits for ever" if join.on_unreachable == "wait" else "cannot complete, and fails"
         after = path_of(self.compiled, firings)
-        why = found.sentence(self.line)
-        message = f"{after}the join '{found.join}' {waits}: {why}"
+        why = blamed.sentence(self.line)
+        message = f"{after}the join '{blamed.join}' {waits}: {why}"
         hint = (
             "lead every branch to it, or write 'on_unreachable: proceed'"
             if join.mode != "arcs"
             else "let one token come by every arc, or use a join in mode 'all' or 'or'"
         )
-        self.report("P301", self.at(found.join, "spec", "join"), message, hint, certain=certain)
+        self.report("P301", self.at(blamed.join, "spec", "join"), message, hint, certain=certain)
 
     # Ways without an end
 
@@ -207,7 +207,7 @@ class _Author:
             firings.append(self.space.names[flow])
         begin = seen.get(index, 0)
         origins = [self.compiled.origin[name] for name in firings[begin:]]
-        return [one.step for one in origins if one.kind in ("done", "failed")]
+        return [origin.step for origin in origins if origin.kind in ("done", "failed")]
 
     # Growth
 

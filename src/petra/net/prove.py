@@ -58,11 +58,11 @@ class Searched(Struct):
 
     def firings(self, index: int) -> list[str]:
         """Return the transitions that first led to a marking."""
-        found: list[str] = []
+        way: list[str] = []
         while index:
             index, flow = self.reached[index]
-            found.append(self.names[flow])
-        return found[::-1]
+            way.append(self.names[flow])
+        return way[::-1]
 
     def marking(self, index: int) -> dict[str, int]:
         """Return the tokens by place."""
@@ -77,11 +77,11 @@ class Searched(Struct):
         while work:
             index = work.popleft()
             if goal(index):
-                end, found = index, list[str]()
+                end, way = index, list[str]()
                 while index != start:
                     index, flow = came[index]
-                    found.append(self.names[flow])
-                return found[::-1], end
+                    way.append(self.names[flow])
+                return way[::-1], end
             for flow, target in self.follows[index]:
                 if target not in came and allowed(self.names[flow]):
                     came[target] = (index, flow)
@@ -135,12 +135,12 @@ def search(
     budget = budget or Budget(UNBOUNDED_S)
     whole = number(net, dict(net.initial), FinalMarkings(net.final))
     narrow = _Search(compiled, safe_packing(whole), budget, every_order=every_order)
-    found = narrow.explore(limit)
-    if found is None:
+    searched = narrow.explore(limit)
+    if searched is None:
         wide = _Search(compiled, wide_packing(whole), budget, every_order=every_order)
-        found = wide.explore(limit)
-    assert found is not None, "a wide search always ends"
-    return found
+        searched = wide.explore(limit)
+    assert searched is not None, "a wide search always ends"
+    return searched
 
 
 class _Search:

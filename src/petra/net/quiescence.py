@@ -75,7 +75,11 @@ def _is_final(net: Net, marking: Marking) -> bool:
     counts = marking.counts()
     if net.final:
         return any(counts == {p: n for p, n in final.items() if n} for final in net.final)
-    taken_from = {place for one in net.transitions.values() for place in (*one.inputs, *one.reads)}
+    taken_from = {
+        place
+        for transition in net.transitions.values()
+        for place in (*transition.inputs, *transition.reads)
+    }
     return bool(counts) and not taken_from & counts.keys()
 
 
@@ -83,12 +87,12 @@ def _awaits_input(net: Net, marking: Marking) -> bool:
     if any(tasks.is_open(token.data) for _, token in marking):
         return True
     produced = {place for one in net.transitions.values() for place in one.outputs}
-    given = marking.counts()
-    if not given:
+    counts = marking.counts()
+    if not counts:
         return any(place not in produced for place in net.places)
     for transition in net.transitions.values():
         missing = _missing(transition, marking)
-        begun = given.keys() & {*transition.inputs, *transition.reads}
+        begun = counts.keys() & {*transition.inputs, *transition.reads}
         if missing and begun and not produced & missing.keys():
             return True
     return False

@@ -85,11 +85,11 @@ class Routing(Struct, frozen=True):
 
     def choices(self) -> Iterator[Choice]:
         """Yield every way to choose; not for a router that decides arc by arc."""
-        found = list(self._subsets() if self.inclusive else self._singles())
+        choices = list(self._subsets() if self.inclusive else self._singles())
         if self.may_miss:
-            found.append(Choice((), certain=False))
-        for choice in found:
-            yield choice if len(found) > 1 else Choice(choice.taken, certain=True)
+            choices.append(Choice((), certain=False))
+        for choice in choices:
+            yield choice if len(choices) > 1 else Choice(choice.taken, certain=True)
 
     def _singles(self) -> Iterator[Choice]:
         for number, option in enumerate(self.options):
@@ -137,17 +137,19 @@ def is_best_effort(playbook: Playbook, step: Step) -> bool:
 def _options(
     step: Step, boundary: Boundary, *, handlers_only: bool, count: bool
 ) -> tuple[Option, ...]:
-    found = []
+    options = []
     arcs = enumerate(step.next.arcs if step.next else ())
     for number, arc in sorted(arcs, key=lambda pair: pair[1].priority):
         holds = decided(arc.when, boundary)
         if holds is False or (handlers_only and not is_handler(arc.when)):
             continue
         multiplies = arc.foreach is not None or arc.copies is not None
-        found.append(Option(number, arc.step, _counts(arc, count=count), holds is True, multiplies))
+        options.append(
+            Option(number, arc.step, _counts(arc, count=count), holds is True, multiplies)
+        )
         if holds and not step.inclusive:
             break
-    return tuple(found)
+    return tuple(options)
 
 
 def _counts(arc: Arc, *, count: bool) -> tuple[int, ...]:

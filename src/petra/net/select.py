@@ -130,13 +130,13 @@ class ByHash(Struct, frozen=True):
     def order(self, net: Net, places: Places, *, run: str, k: int) -> Iterator[Firing]:
         """Yield every enabled firing once, least hash first."""
         del run, k
-        found = []
+        enabled = []
         for transition in net.transitions.values():
             for position, mode in enumerate(modes(transition, places)):
                 key = scatter(self.seed, mode.born, transition.name, position)
-                found.append((key, Firing(transition, mode)))
-        found.sort(key=lambda pair: pair[0])
-        return (firing for _, firing in found)
+                enabled.append((key, Firing(transition, mode)))
+        enabled.sort(key=lambda pair: pair[0])
+        return (firing for _, firing in enabled)
 
 
 class Random(Struct, frozen=True):
@@ -152,7 +152,10 @@ class Random(Struct, frozen=True):
     def order(self, net: Net, places: Places, *, run: str, k: int) -> Iterator[Firing]:
         """Yield every enabled firing once, drawn without replacement: one draw per attempt."""
         del run
-        urn = [_Bundle(one, places) for one in sorted(net.transitions.values(), key=_by_name)]
+        urn = [
+            _Bundle(transition, places)
+            for transition in sorted(net.transitions.values(), key=_by_name)
+        ]
         size = sum(bundle.size for bundle in urn)
         drawn: list[int] = []
         for attempt in range(size):
@@ -196,7 +199,9 @@ def _oldest_first(transition: Transition, places: Places) -> Iterator[Firing]:
 
 def _in_order_of(strategy: Priority | ByName, net: Net, places: Places) -> Iterator[Firing]:
     nobody = Mode(taken={}, read={})
-    ordered = sorted(net.transitions.values(), key=lambda one: strategy.rank(one, nobody))
+    ordered = sorted(
+        net.transitions.values(), key=lambda transition: strategy.rank(transition, nobody)
+    )
     for transition in ordered:
         for mode in modes(transition, places):
             yield Firing(transition, mode)

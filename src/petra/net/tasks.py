@@ -102,17 +102,17 @@ def is_done(data: Json) -> bool:
 
 def is_open(data: Json) -> bool:
     """Say whether this is the data of a task that somebody may still change."""
-    found = status(data)
-    return found is not None and bool(_CHANGES[found])
+    current = status(data)
+    return current is not None and bool(_CHANGES[current])
 
 
 def tasks(marking: Marking) -> Iterator[Task]:
     """Yield every task of a marking, place by place, oldest first."""
     for place, token in marking:
         data = token.data
-        found = status(data)
-        if found is not None and isinstance(data, dict):
-            yield Task(str(data["task"]), found, data["payload"], place, token.id)
+        current = status(data)
+        if current is not None and isinstance(data, dict):
+            yield Task(str(data["task"]), current, data["payload"], place, token.id)
 
 
 def change(
@@ -130,13 +130,13 @@ def change(
     """
     to = Status(to)
     known = list(tasks(configuration.marking))
-    found = [one for one in known if one.id == task]
-    if not found:
+    named = [one for one in known if one.id == task]
+    if not named:
         raise unknown("task", task, [one.id for one in known], where="change")
-    if len(found) > 1:
-        places = ", ".join(repr(one.place) for one in found)
+    if len(named) > 1:
+        places = ", ".join(repr(one.place) for one in named)
         raise NetError(f"task {task!r} is in several places: {places}; give tasks ids of their own")
-    (one,) = found
+    (one,) = named
     if to not in _CHANGES[one.status]:
         allowed = ", ".join(other.value for other in _CHANGES[one.status]) or "nothing else"
         raise NetError(f"task {task!r} is {one.status.value}: it can become {allowed}")

@@ -124,15 +124,15 @@ class _Ledger:
     def _putting(self, receipt: Receipt) -> Iterator[tuple[str, str]]:
         origin = self._origin(receipt)
         indices: Counter[str] = Counter()
-        for one in receipt.produced:
-            if one.place not in self._tokens:
-                yield "produced", f"the net has no place {one.place!r}"
+        for token in receipt.produced:
+            if token.place not in self._tokens:
+                yield "produced", f"the net has no place {token.place!r}"
                 continue
-            if one.id != token_id(origin, one.place, indices[one.place]):
-                yield "produced", f"the id of a token in place {one.place!r} has other causes"
-            indices[one.place] += 1
-            self._tokens[one.place][one.id] = one.payload
-            self._sum += weigh(one.place, one.id, one.payload)
+            if token.id != token_id(origin, token.place, indices[token.place]):
+                yield "produced", f"the id of a token in place {token.place!r} has other causes"
+            indices[token.place] += 1
+            self._tokens[token.place][token.id] = token.payload
+            self._sum += weigh(token.place, token.id, token.payload)
 
     def _origin(self, receipt: Receipt) -> str:
         if receipt.kind == "start":
@@ -164,5 +164,5 @@ def _arcs(transition: Transition, receipt: Receipt) -> Iterator[tuple[str, str]]
         yield "read", f"is not what {transition.name!r} reads"
     if receipt.reset.keys() != set(transition.resets):
         yield "reset", f"is not what {transition.name!r} empties"
-    if Counter(one.place for one in receipt.produced) != Counter(transition.outputs):
+    if Counter(token.place for token in receipt.produced) != Counter(transition.outputs):
         yield "produced", f"is not what {transition.name!r} produces"

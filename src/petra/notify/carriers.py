@@ -49,10 +49,10 @@ class Carriers:
             return Try(str(error))
 
     async def _secret(self, name: str) -> str:
-        found = await self._credentials.fetch(name)
-        if isinstance(found, dict):
-            found = found.get("password") or found.get("secret") or found.get("token") or ""
-        return str(found)
+        secret = await self._credentials.fetch(name)
+        if isinstance(secret, dict):
+            secret = secret.get("password") or secret.get("secret") or secret.get("token") or ""
+        return str(secret)
 
     # HTTP
 

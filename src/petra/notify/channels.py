@@ -107,10 +107,10 @@ def read_notify(path: Path) -> NotifyFile:
     except (OSError, UnicodeDecodeError) as error:
         raise UsageError(f"{path} cannot be read: {error}") from None
     problems = Problems()
-    found = _decoded(text, problems)
+    tree = _decoded(text, problems)
     if problems.has_errors:
         raise UsageError("\n".join(headline(one, str(path)) for one in problems))
-    return found
+    return tree
 
 
 def notify_problems(text: str) -> tuple[Problem, ...]:
@@ -128,43 +128,43 @@ def _decoded(text: str, problems: Problems) -> NotifyFile:
                 "P107", START, "this tells of no channels", "write 'kind: Notify' and 'channels'"
             )
         return NotifyFile()
-    found = Decoder(problems, OwnKeys(problems)).struct(tree, NotifyFile, (), START)
+    file = Decoder(problems, OwnKeys(problems)).struct(tree, NotifyFile, (), START)
     if not problems.has_errors:
-        _make_sense(found, tree, problems)
-    return found
+        _make_sense(file, tree, problems)
+    return file
 
 
-def _make_sense(found: NotifyFile, tree: Map, problems: Problems) -> None:
+def _make_sense(file: NotifyFile, tree: Map, problems: Problems) -> None:
     channels = tree.get("channels")
-    for name, channel in found.channels.items():
+    for name, channel in file.channels.items():
         at = channels.key_at(name) if isinstance(channels, Map) else START
         for wrong in _wrong_with(channel):
             problems.error("P122", at, f"channel '{name}': {wrong[0]}", wrong[1])
-    for number, rule in enumerate(found.rules):
-        for fault, hint in _wrong_with_rule(rule, found):
+    for number, rule in enumerate(file.rules):
+        for fault, hint in _wrong_with_rule(rule, file):
             problems.error("P104", tree.value_at("rules"), f"rule {number + 1}: {fault}", hint)
 
 
 def _wrong_with(channel: ChannelSpec) -> list[tuple[str, str]]:
-    found = []
+    wrong = []
     if channel.kind == "email":
         missing = [
             key for key in ("host", "from") if not getattr(channel, key.replace("from", "sender"))
         ]
-        found += [(f"it has no '{key}'", f"add '{key}:'") for key in missing]
+        wrong += [(f"it has no '{key}'", f"add '{key}:'") for key in missing]
         if not channel.to and not channel.people:
-            found.append(("nobody hears it", "add 'to:' or 'people:'"))
+            wrong.append(("nobody hears it", "add 'to:' or 'people:'"))
         if channel.password and channel.tls == "none":
-            found.append(("a password would go unencrypted", "leave 'tls: none' out"))
+            wrong.append(("a password would go unencrypted", "leave 'tls: none' out"))
     elif (channel.url is None) == (channel.url_secret is None):
-        found.append(("it needs one address", "add 'url:' or 'url_secret:', not both"))
+        wrong.append(("it needs one address", "add 'url:' or 'url_secret:', not both"))
     if channel.secret and channel.kind != "webhook":
-        found.append((f"'{channel.kind}' is not signed", "leave 'secret:' out"))
-    return found
+        wrong.append((f"'{channel.kind}' is not signed", "leave 'secret:' out"))
+    return wrong
 
 
 def _wrong_with_rule(rule: ServerRule, file: NotifyFile) -> list[tuple[str, str]]:
-    found = [
+    wrong = [
         (f"there is no channel '{name}'", did_you_mean(name, file.channels))
         for name in rule.to
         if name not in file.channels
@@ -173,5 +173,5 @@ def _wrong_with_rule(rule: ServerRule, file: NotifyFile) -> list[tuple[str, str]
         for given in (rule.when, rule.title, rule.text, rule.data):
             compile_value(given, Profile.SERVER)
     except ExpressionError as error:
-        found.append((str(error), "mend the template"))
-    return found
+        wrong.append((str(error), "mend the template"))
+    return wrong

@@ -108,15 +108,15 @@ def plain_text(message: Outgoing) -> str:
 
 
 def _lines(told: Saying) -> list[str]:
-    found = [told.text] if told.text else []
+    lines = [told.text] if told.text else []
     where = told.execution
     if where:
-        found.append(f"{where.get('playbook')}, execution {where.get('id')}")
+        lines.append(f"{where.get('playbook')}, execution {where.get('id')}")
     if url := (told.item or where).get("url"):
-        found.append(str(url))
+        lines.append(str(url))
     if told.note:
-        found.append(f"({told.note})")
-    return found
+        lines.append(f"({told.note})")
+    return lines
 
 
 def slack(message: Outgoing) -> dict[str, Any]:

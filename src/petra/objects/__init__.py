@@ -9,18 +9,17 @@ execution, which is all that a tool gets.
 """
 
 from petra.objects.address import open_objects
-from petra.objects.base import ExecutionObjects, Objects, as_json, store_if_large
+from petra.objects.base import ExecutionObjects, ObjectStore, as_json
 from petra.objects.local import LocalObjects
 from petra.references import Reference, is_reference, read_reference
 
 __all__ = [
     "ExecutionObjects",
     "LocalObjects",
-    "Objects",
+    "ObjectStore",
     "Reference",
     "as_json",
     "is_reference",
     "open_objects",
     "read_reference",
-    "store_if_large",
 ]

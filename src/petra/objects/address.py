@@ -6,17 +6,24 @@ What opens a bucket stands in the environment, as its vendor names it: ``AWS_ACC
 
 from __future__ import annotations
 
+import hashlib
+import os
 from pathlib import Path
 
 from petra.errors import UsageError
-from petra.objects.base import Objects
+from petra.objects.base import ObjectStore
 from petra.objects.local import LocalObjects
 
+_ELSEWHERE = (
+    "AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL", "AWS_ENDPOINT", "AZURE_STORAGE_ACCOUNT_NAME", "AZURE_STORAGE_ENDPOINT",
+    "GOOGLE_ENDPOINT_URL",
+)  # fmt: skip
+"""What makes the same address another bucket."""
 BUCKETS = ("s3", "gs", "az")
 """The schemes of buckets. References name them, so a log says which kind of store has its objects."""
 
 
-def open_objects(where: Path | str) -> Objects:
+def open_objects(where: Path | str) -> ObjectStore:
     """Return the store of objects at an address: a folder, or ``s3://bucket/prefix``.
 
     Raises:
@@ -35,4 +42,10 @@ def open_objects(where: Path | str) -> Objects:
         raise UsageError(
             "a bucket needs 'obstore'; install it with pip install 'petra[s3]'"
         ) from None
-    return open_bucket(where, scheme)
+    return open_bucket(where, scheme, place_of(where))
+
+
+def place_of(where: str) -> str:
+    """Return what two programs that were given the same bucket alike agree on, and others do not; it tells nobody which it is."""
+    said = [where.rstrip("/"), *(f"{name}={os.environ.get(name, '')}" for name in _ELSEWHERE)]
+    return hashlib.sha256("\n".join(said).encode()).hexdigest()

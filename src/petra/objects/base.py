@@ -27,7 +27,7 @@ from petra.values import canonical
 _EXECUTION: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:@+=~-]{0,200}")
 
 
-class Objects(Protocol):
+class ObjectStore(Protocol):
     """A store of immutable objects, addressed by execution and content."""
 
     name: str
@@ -225,7 +225,7 @@ class ExecutionObjects:
     """The objects of one execution; those of ``readable`` executions (a parent's) can be read too."""
 
     def __init__(
-        self, objects: Objects, execution: str, *, readable: frozenset[str] = frozenset()
+        self, objects: ObjectStore, execution: str, *, readable: frozenset[str] = frozenset()
     ) -> None:
         self._objects = objects
         self._execution = execution
@@ -247,17 +247,17 @@ class ExecutionObjects:
         Raises:
             ObjectError: it is no reference, belongs to another execution, is missing or broken.
         """
-        found = self.checked(reference)
-        if found.path or "pieces" in reference:
-            raise ObjectError("client_error", f"{found.key:.80}: a part of an object is no file")
-        await self._objects.check(found)
-        async for block in self._objects.blocks(found):
+        checked = self.checked(reference)
+        if checked.path or "pieces" in reference:
+            raise ObjectError("client_error", f"{checked.key:.80}: a part of an object is no file")
+        await self._objects.check(checked)
+        async for block in self._objects.blocks(checked):
             yield block
 
     async def join(self, pieces: Sequence[Any]) -> dict[str, Any]:
         """Store the elements of several lists as one list; return its reference once it is durable."""
-        found = [self.checked(piece) for piece in pieces]
-        return (await self._objects.join(self._execution, found)).as_data()
+        checked = [self.checked(piece) for piece in pieces]
+        return (await self._objects.join(self._execution, checked)).as_data()
 
     async def get(self, reference: Any) -> Any:
         """Return what a reference leads to, verified: the part of an object that its path means.
@@ -268,8 +268,8 @@ class ExecutionObjects:
         if is_reference(reference) and "pieces" in reference:
             pieces = {one["key"]: await self.get(one) for one in objects_of(reference)}
             return look_through(reference, lambda one: pieces[one["key"]])
-        found = self.checked(reference)
-        return walk(found.as_data(), await self._objects.get(found))
+        checked = self.checked(reference)
+        return walk(checked.as_data(), await self._objects.get(checked))
 
     def checked(self, reference: Any) -> Reference:
         """Read a reference that this execution may follow.
@@ -277,22 +277,7 @@ class ExecutionObjects:
         Raises:
             ObjectError: it is none, or belongs to another execution.
         """
-        found = read_reference(reference)
-        if found.execution not in self._readable:
-            raise ObjectError("denied", f"{found.key:.80} belongs to another execution")
-        return found
-
-
-async def store_if_large(
-    objects: ExecutionObjects, value: Any, limit: int, *, schema_hint: str | None = None
-) -> Any:
-    """Return a value whose JSON has at most ``limit`` bytes as it is, and a reference to a larger one.
-
-    Raises:
-        ObjectError: it is no JSON, or could not be stored.
-    """
-    try:
-        size = len(msgspec.json.encode(value))
-    except (TypeError, ValueError) as error:
-        raise ObjectError("transform", f"the value cannot be stored: {error}") from error
-    return value if size <= limit else await objects.put(value, schema_hint=schema_hint)
+        checked = read_reference(reference)
+        if checked.execution not in self._readable:
+            raise ObjectError("denied", f"{checked.key:.80} belongs to another execution")
+        return checked

@@ -28,14 +28,14 @@ from petra.objects.base import (
 from petra.references import Reference
 
 
-def open_bucket(address: str, name: str) -> BucketObjects:
+def open_bucket(address: str, name: str, place: str = "") -> BucketObjects:
     """Return the objects of a bucket; what opens it comes from the environment.
 
     Raises:
         UsageError: the address or the environment is not understood.
     """
     try:
-        return BucketObjects(from_url(address), name=name)
+        return BucketObjects(from_url(address), name=name, place=place)
     except (BaseError, ValueError) as error:
         raise UsageError(f"'{address}' cannot be opened: {error}") from None
 
@@ -43,8 +43,10 @@ def open_bucket(address: str, name: str) -> BucketObjects:
 class BucketObjects(ByContent):
     """Objects in a bucket; the store is made with one of the classes of ``obstore.store`` and its credentials."""
 
-    def __init__(self, bucket: ObjectStore, *, name: str = "s3") -> None:
+    def __init__(self, bucket: ObjectStore, *, name: str = "s3", place: str = "") -> None:
         self.name = name
+        self.place = place
+        """By which a worker knows that it was given the same bucket; nothing, if nobody can be sure."""
         self._bucket = bucket
 
     async def write(self, key: str, content: bytes) -> None:
@@ -110,10 +112,10 @@ class BucketObjects(ByContent):
     async def _content(self, reference: Reference) -> bytes:
         key = checked(reference, self.name).key
         try:
-            found = await self._bucket.get_async(key)
-            if (size := found.meta["size"]) != reference.size:
+            content = await self._bucket.get_async(key)
+            if (size := content.meta["size"]) != reference.size:
                 raise ObjectError("parse", f"{key}: {size:,} bytes instead of {reference.size:,}")
-            return bytes(await found.bytes_async())
+            return bytes(await content.bytes_async())
         except (BaseError, OSError) as error:
             raise _failure(key, error) from error
 
@@ -130,8 +132,8 @@ class BucketObjects(ByContent):
         """Read the content that a reference leads to, block by block."""
         key = checked(reference, self.name).key
         try:
-            found = await self._bucket.get_async(key)
-            async for block in found.stream():
+            content = await self._bucket.get_async(key)
+            async for block in content.stream():
                 yield bytes(block)
         except (BaseError, OSError) as error:
             raise _failure(key, error) from error

@@ -114,7 +114,6 @@ class Machine:
         cause: str = "",
     ) -> None:
         self._tasks = tasks
-        self._positions = {task.name: index for index, task in enumerate(tasks)}
         self._settings = settings
         self._jitter = jitter
         self._in_loop = iter is not None
@@ -171,16 +170,20 @@ class Machine:
 
     def tries_of(self, attempt: Attempt) -> int | None:
         """Return how many tries the rule that asked for another one allows, where it says so in writing."""
-        policy = self._tasks[self._positions[attempt.task]].spec.policy
+        policy = self._tasks[self._positions()[attempt.task]].spec.policy
         if policy is None or attempt.rule is None or attempt.rule >= len(policy.rules):
             return None
         wanted = policy.rules[attempt.rule].action.attempts
         return 3 if wanted is None else wanted if isinstance(wanted, int) else None
 
-    def loaded(self, found: Sequence[Any]) -> Next:
+    def _positions(self) -> dict[str, int]:
+        """Return where each task stands; few runs ever ask."""
+        return {task.name: index for index, task in enumerate(self._tasks)}
+
+    def loaded(self, values: Sequence[Any]) -> Next:
         """Take the objects that were to be loaded, an ``UnreadableError`` for what could not be read; say what is next."""
         assert self._followed is not None, "only what was asked for is loaded"
-        for reference, one in zip(self._loading, found, strict=True):
+        for reference, one in zip(self._loading, values, strict=True):
             self._followed.put(reference, one)
         self._loading = ()
         came, self._came = self._came, None
@@ -284,10 +287,15 @@ class Machine:
         assert self._current is not None, "an outcome belongs to a try"
         task, rules = self._current.task, self._current.rules
         self._remember(task.name, outcome)
-        data = outcome_data(outcome, attempt=self._attempt, duration_ms=duration_ms)
-        names = {**self._names, "outcome": data}
+        names = self._names
+        if (
+            task.policy is not None or task.set_ctx or task.set_iter
+        ):  # else the outcome alone decides
+            data = outcome_data(outcome, attempt=self._attempt, duration_ms=duration_ms)
+            names = {**names, "outcome": data}
         if secrets := self._current.secret_args:
-            names["args"] = {k: v for k, v in names["args"].items() if k not in secrets}
+            open_args = {k: v for k, v in names["args"].items() if k not in secrets}
+            names = {**names, "args": open_args}
         try:
             decision = rules.decide(outcome, names, attempt=self._attempt, jitter=self._jitter)
             decision = self._patch(task, decision)
@@ -339,7 +347,7 @@ class Machine:
             decision = structs.replace(decision, delay_s=0.0)
         elif decision.action != "jump":
             return decision
-        elif decision.to not in self._positions:
+        elif decision.to not in self._positions():
             return _refused(
                 decision, "unknown", f"task '{task.name}': no task '{decision.to}' to jump to"
             )
@@ -382,7 +390,7 @@ class Machine:
             case "retry":
                 return decision.delay_s or 0.0
             case "jump":
-                self._position = self._positions[decision.to or ""]
+                self._position = self._positions()[decision.to or ""]
             case "continue":
                 self._position += 1
             case "break":
@@ -410,9 +418,11 @@ class Machine:
 
 def _environment(outcome: Outcome) -> str:
     """Return the digest of the packages that code ran with, if it says so."""
+    if not outcome.more:
+        return ""
     own = outcome.more.get("py")
-    found = own.get("environment") if isinstance(own, Mapping) else None
-    return found if isinstance(found, str) else ""
+    digest = own.get("environment") if isinstance(own, Mapping) else None
+    return digest if isinstance(digest, str) else ""
 
 
 def _unreadable(task: Task, error: UnreadableError) -> Error:

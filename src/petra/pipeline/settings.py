@@ -64,10 +64,10 @@ class Settings(Struct, frozen=True, kw_only=True):
         Raises:
             ExpressionError: it has a bad template; ``place`` leads to it.
         """
-        found = self._compiled.get(task.name)
-        if found is None or found.task is not task:
-            found = self._compiled[task.name] = self._compile(task)
-        return found
+        compiled = self._compiled.get(task.name)
+        if compiled is None or compiled.task is not task:
+            compiled = self._compiled[task.name] = self._compile(task)
+        return compiled
 
     def _compile(self, task: Task) -> Compiled:
         return Compiled(

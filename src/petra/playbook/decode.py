@@ -11,6 +11,7 @@ from typing import Any, Protocol, TypeVar
 
 import msgspec
 
+from petra.playbook.durations import as_seconds
 from petra.playbook.grammar import Field, Shape, extra_of, fields_of
 from petra.playbook.problems import Mark, Problems, did_you_mean
 from petra.playbook.tree import Map, Seq, Tree
@@ -65,27 +66,27 @@ class Decoder:
         self.keys.enter(struct, node, path, at)
         grammar = fields_of(struct)
         values: dict[str, Any] = {}
-        for key, found in grammar.items():
+        for key, field in grammar.items():
             if key in node:
-                values[found.name] = self._field(node, found, path)
+                values[field.name] = self._field(node, field, path)
             else:
-                values[found.name] = _blank(found.shape) if found.required else found.default()
-                if found.required:
-                    self._missing(at, path, found)
+                values[field.name] = _blank(field.shape) if field.required else field.default()
+                if field.required:
+                    self._missing(at, path, field)
         self._extras(node, struct, path, values)
         return struct(**values)
 
-    def _field(self, node: Map, found: Field, path: Path) -> Any:
-        value, at = node[found.key], node.value_at(found.key)
-        inner = (*path, found.key)
-        if value is None and not found.required and not _takes_null(found.shape):
-            return found.default()  # an empty value is an absent one
-        return self.value(value, found.shape, inner, at)
+    def _field(self, node: Map, field: Field, path: Path) -> Any:
+        value, at = node[field.key], node.value_at(field.key)
+        inner = (*path, field.key)
+        if value is None and not field.required and not _takes_null(field.shape):
+            return field.default()  # an empty value is an absent one
+        return self.value(value, field.shape, inner, at)
 
-    def _missing(self, at: Mark, path: Path, found: Field) -> None:
-        example = f" {found.shape.choices[0]}" if found.shape.kind == "choice" else ""
+    def _missing(self, at: Mark, path: Path, field: Field) -> None:
+        example = f" {field.shape.choices[0]}" if field.shape.kind == "choice" else ""
         self.problems.error(
-            "P102", at, f"{where(path)} has no '{found.key}'", f"add '{found.key}:{example}'"
+            "P102", at, f"{where(path)} has no '{field.key}'", f"add '{field.key}:{example}'"
         )
 
     def _extras(
@@ -312,6 +313,8 @@ def _advice(wanted: str, node: Tree) -> str:
         return "remove the '- ' in front of the keys"
     if isinstance(node, str) and "{{" in node:
         return "a template cannot stand here"
+    if wanted == "a number" and isinstance(node, str):
+        return as_seconds(node)
     if wanted == "text" and not isinstance(node, dict | list):
         return "put it in quotes" if node is not None else "write a value"
     return ""
@@ -334,7 +337,7 @@ def _blank_struct(struct: type[S]) -> S:
 
 
 def _has_required(struct: type[msgspec.Struct]) -> bool:
-    return any(found.required for found in fields_of(struct).values())
+    return any(field.required for field in fields_of(struct).values())
 
 
 def _takes_null(shape: Shape) -> bool:

@@ -159,8 +159,8 @@ def _read(*path: str, optional: bool = False) -> str:
 
 
 def _is_computed(value: Tree) -> bool:
-    if (found := as_map(value)) is not None:
-        return any(_is_computed(item) for item in found.values())
+    if (node := as_map(value)) is not None:
+        return any(_is_computed(item) for item in node.values())
     if (items := as_seq(value)) is not None:
         return any(_is_computed(item) for item in items)
     return isinstance(value, str) and "{{" in value

@@ -90,13 +90,13 @@ def _task(task: AnyMap, notes: Notes) -> None:
         if action is not None and "set" in action:
             mark = key_mark(action, "set")
             notes.renamed(mark, "set", "set_ctx, set_iter")
-            found = patches(action.pop("set"), notes)
-            _add_patches(action, found, mark)
+            written = patches(action.pop("set"), notes)
+            _add_patches(action, written, mark)
     if "set" in task:
         mark = key_mark(task, "set")
         notes.renamed(mark, "set on a task", "set_ctx, set_iter")
-        found = patches(task.pop("set"), notes)
-        patch_on_success(task, found, mark)
+        written = patches(task.pop("set"), notes)
+        patch_on_success(task, written, mark)
     walk.edit_strings(task, lambda text: _renamed(text, _args))
 
 
@@ -232,15 +232,15 @@ def _args(path: Path) -> Path | None:
 
 def patches(given: Tree, notes: Notes) -> dict[str, dict[str, Tree]]:
     """Sort the targets of a ``set`` into set_ctx and set_iter; bare names go to ctx."""
-    found: dict[str, dict[str, Tree]] = {}
+    written: dict[str, dict[str, Tree]] = {}
     for scope, name, value, at in _targets(as_map(given) or {}, ("ctx", "iter")):
         if scope in ("", "ctx", "iter"):
-            found.setdefault(f"set_{scope or 'ctx'}", {})[name] = value
+            written.setdefault(f"set_{scope or 'ctx'}", {})[name] = value
         else:
             _unwritable(scope, name, at, notes)
-    for patch in found.values():
+    for patch in written.values():
         walk.edit_strings(patch, lambda text: _renamed(text, _outcome), skip=frozenset())
-    return found
+    return written
 
 
 def _targets(
@@ -265,13 +265,13 @@ def _unwritable(scope: str, name: str, at: Mark, notes: Notes) -> None:
     tell(at, f"'{scope}.{name}' cannot be written to", f"write 'ctx.{name}' instead")
 
 
-def patch_on_success(task: AnyMap, found: Mapping[str, Mapping[str, Tree]], mark: Mark) -> None:
+def patch_on_success(task: AnyMap, written: Mapping[str, Mapping[str, Tree]], mark: Mark) -> None:
     """Have a task set this when it went well."""
-    _add_patches(task, found, mark)
+    _add_patches(task, written, mark)
 
 
-def _add_patches(action: AnyMap, found: Mapping[str, Mapping[str, Tree]], mark: Mark) -> None:
-    for name, patch in found.items():
+def _add_patches(action: AnyMap, written: Mapping[str, Mapping[str, Tree]], mark: Mark) -> None:
+    for name, patch in written.items():
         target = child(action, name, mark)
         for key, value in patch.items():
             if key not in target:

@@ -66,14 +66,14 @@ class DocumentReading(Struct, frozen=True):
         Raises:
             InvalidPlaybookError: it has errors, or is of another kind.
         """
-        found = self.checked()
-        if not isinstance(found, wanted):
+        document = self.checked()
+        if not isinstance(document, wanted):
             problems = Problems()
             kind = next(kind for kind, made in KINDS.items() if made is wanted)
-            words = f"this is a {found.kind.lower()}, not a {kind.lower()}"
+            words = f"this is a {document.kind.lower()}, not a {kind.lower()}"
             problems.error("P008", self.places.at("kind"), words, "'petra apply' takes all of them")
             raise InvalidPlaybookError(tuple(problems), self.text, self.name)
-        return found
+        return document
 
 
 def kind_in(text: str) -> str:

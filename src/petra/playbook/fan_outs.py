@@ -30,7 +30,7 @@ def closing_joins(steps: Mapping[str, Step], fan_out: Step, looks: int = LOOKS_M
 
     In a net so large that it cannot be searched with that many looks, some may be missing.
     """
-    found: set[str] = set()
+    reached: set[str] = set()
     ways = {step.step: (fans_out(step), [arc.step for arc in step.arcs]) for step in steps.values()}
     # a place is a step with the fan-outs inside this one that a token there is inside of
     seen: set[tuple[str, tuple[str, ...]]] = set()
@@ -43,7 +43,7 @@ def closing_joins(steps: Mapping[str, Step], fan_out: Step, looks: int = LOOKS_M
         step = steps[name]
         if (join := step.spec.join) is not None:
             if join.of == fan_out.step or (join.of is None and not inside):
-                found.add(name)
+                reached.add(name)
                 continue
             if join.of is not None and join.of not in inside:
                 continue  # it closes a group around this one
@@ -58,4 +58,4 @@ def closing_joins(steps: Mapping[str, Step], fan_out: Step, looks: int = LOOKS_M
         if fans:
             inside = (*inside, name)
         waiting.extend((there, inside) for there in leads_to if (there, inside) not in seen)
-    return found
+    return reached

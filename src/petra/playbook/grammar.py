@@ -6,6 +6,7 @@ cannot disagree. Shapes are made once per struct, from its type hints.
 
 from __future__ import annotations
 
+import re
 import types
 from collections.abc import Callable, Mapping
 from functools import cache
@@ -77,6 +78,15 @@ def fields_of(struct: type[msgspec.Struct]) -> Mapping[str, Field]:
         for info in msgspec.structs.fields(struct)
         if info.name not in (extra_of(struct), getattr(struct, "aside", None))
     }
+
+
+_FOR_THE_CODE = re.compile(r" \(S\d+(?:, S\d+)*\)|; the keys of its kind are in ``\w+``")
+
+
+def about(struct: type) -> str:
+    """Return what a struct is, for authors: its first line, without what concerns only the code."""
+    line = (struct.__doc__ or "").strip().split("\n")[0]
+    return _FOR_THE_CODE.sub("", line).replace("``", "`")
 
 
 def extra_of(struct: type[msgspec.Struct]) -> str | None:

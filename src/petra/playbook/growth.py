@@ -48,8 +48,8 @@ def _rules(task: AnyMap) -> int:
 
 def _size(node: Tree) -> int:
     """Count the nodes below a node; a scalar copied is nothing new."""
-    if (found := as_map(node)) is not None:
-        return len(found) + sum(_size(value) for value in found.values())
+    if (entries := as_map(node)) is not None:
+        return len(entries) + sum(_size(value) for value in entries.values())
     if (items := as_seq(node)) is not None:
         return len(items) + sum(_size(value) for value in items)
     return 0

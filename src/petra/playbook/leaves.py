@@ -26,8 +26,8 @@ class Leaf(NamedTuple):
     @property
     def use(self) -> Use | None:
         """The place of use of its templates, if it may hold any."""
-        found: Use | None = self.facts.get("use")
-        return found
+        use: Use | None = self.facts.get("use")
+        return use
 
 
 def leaves(playbook: Playbook) -> Iterator[Leaf]:
@@ -81,9 +81,9 @@ def _struct(value: dict[str, Any], struct: type[msgspec.Struct], path: Path) -> 
         if on_server and key == "args":  # they leave with the server, for a child or a form
             yield Leaf((*path, key), item, {"use": Use.SERVER_TASK})
             continue
-        found = grammar.get(key) or more.get(key)
-        if found is not None:
-            yield from _walk(item, found.shape, (*path, key))
+        field = grammar.get(key) or more.get(key)
+        if field is not None:
+            yield from _walk(item, field.shape, (*path, key))
         elif struct is Task:
             yield Leaf((*path, key), item, {"use": Use.TASK})
 

@@ -411,18 +411,18 @@ class Legacy:
         result = self._mapped(task.pop("result"), "'result'", mark)
         self._only(result, _RESULT_KEYS, "result")
         picked = _this(_braced(result.get("pick", "{{ outcome.result }}")), ("outcome", "result"))
-        found: dict[str, Tree] = {}
+        entries: dict[str, Tree] = {}
         if isinstance(name := result.get("as"), str):
             self._define(name, mark)
-            found[name] = picked
+            entries[name] = picked
         collect = self._mapped(result.get("collect"), "'collect'", mark)
         if isinstance(into := collect.get("into"), str):
             self._define(into, mark)
-            found[into] = picked
+            entries[into] = picked
             self._only(collect, _COLLECT_KEYS, "result.collect")
             keys = child(child(child(self.document, "executor", mark), "spec", mark), "ctx", mark)
             put(child(keys, into, mark), "reduce", self._reducer(collect), mark)
-        patch_on_success(task, {"set_ctx": found} if found else {}, mark)
+        patch_on_success(task, {"set_ctx": entries} if entries else {}, mark)
         sinks = as_seq(result.get("sink")) or ([result["sink"]] if result.get("sink") else [])
         if sinks and step is not None:
             self._sinks(task, step, sinks, picked, mark)
@@ -432,17 +432,17 @@ class Legacy:
 
     def _mapped(self, given: Tree, what: str, mark: Mark) -> AnyMap:
         """Give a mapping back; anything else is told, and read as if it were empty."""
-        found = as_map(given)
-        if found is None and given is not None:
+        entries = as_map(given)
+        if entries is None and given is not None:
             self.notes.refuse(mark, f"{what} must be a mapping", "give each value a name")
-        return found if found is not None else new_map({}, mark, like=self.document)
+        return entries if entries is not None else new_map({}, mark, like=self.document)
 
     def _listed(self, given: Tree, word: str, mark: Mark) -> AnySeq:
         """Give a list back; anything else is told, and read as if it were empty."""
-        found = as_seq(given)
-        if found is None and given is not None:
+        items = as_seq(given)
+        if items is None and given is not None:
             self.notes.refuse(mark, f"'{word}' must be a list", "put a '- ' in front of each item")
-        return found if found is not None else new_seq([], mark, like=self.document)
+        return items if items is not None else new_seq([], mark, like=self.document)
 
     def _only(self, given: AnyMap | dict[str, Tree], known: tuple[str, ...], where: str) -> None:
         """Tell of keys that mean nothing; none is dropped in silence."""

@@ -31,7 +31,7 @@ _LAST: Final = re.compile(rf"^{re.escape(_COMMENT)}([0-9a-f]{{16}}) (\{{.*\}})\n
 _BLOCK: Final = re.compile(r"(?:[&!]\S+\s+)*([|>])")
 
 
-class Written(NamedTuple):
+class WrittenAt(NamedTuple):
     """Where a text was written: a file, the line of its first line, and whether each further line has one too."""
 
     file: str
@@ -64,17 +64,17 @@ class Origins(msgspec.Struct, frozen=True, eq=False):
         """What tells these places from others, which equality does not."""
         return _sum(msgspec.json.encode(self).decode()) if self.places else ""
 
-    def of(self, step: int, task: int, *, compensate: bool = False) -> dict[str, Written]:
+    def of(self, step: int, task: int, *, compensate: bool = False) -> dict[str, WrittenAt]:
         """Return where the texts of a task were written, by field."""
         if not self.places:
             return {}
-        found = {
+        origins = {
             field: self.places.get(_path(step, task, field, compensate=compensate))
             for field in FIELDS
         }
         return {
-            field: Written(self.file, *place)
-            for field, place in found.items()
+            field: WrittenAt(self.file, *place)
+            for field, place in origins.items()
             if place is not None and self.file
         }
 
@@ -114,11 +114,11 @@ def comment(text: str, origins: Origins) -> str:
 
 
 def _told(text: str) -> Origins | None:
-    found = _LAST.search(text, max(text.rfind(_COMMENT), 0))
-    if found is None or _sum(text[: found.start()]) != found[1]:
+    last = _LAST.search(text, max(text.rfind(_COMMENT), 0))
+    if last is None or _sum(text[: last.start()]) != last[1]:
         return None
     try:
-        return msgspec.json.decode(found[2], type=Origins)
+        return msgspec.json.decode(last[2], type=Origins)
     except msgspec.MsgspecError:
         return None
 

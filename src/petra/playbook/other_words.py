@@ -179,8 +179,8 @@ KINDS: Mapping[str, str] = MappingProxyType(
 
 def key_of(struct: type[msgspec.Struct], key: str, kind: str = "") -> str:
     """Say what to write instead of a key that another system has; empty where nobody knows it."""
-    if struct is model.Task and (found := TASK_KEYS.get(kind, {}).get(key)):
-        return found
+    if struct is model.Task and (other := TASK_KEYS.get(kind, {}).get(key)):
+        return other
     return KEYS.get(struct, {}).get(key, "")
 
 

@@ -43,8 +43,8 @@ def effective_spec(
 
 
 def _outside_in(loop: Loop | None) -> list[Loop]:
-    found = []
+    layers = []
     while loop is not None:
-        found.append(loop)
+        layers.append(loop)
         loop = loop.loop
-    return found
+    return layers

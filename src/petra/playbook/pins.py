@@ -122,7 +122,7 @@ def _modules(task: Map, files: Files, problems: Problems) -> Mark | None:
     waiting = list(_imported(task.get("code"), ""))
     if key == "function":
         waiting += _with_parents(task["function"].partition(":")[0])
-    found: dict[str, str] = {}
+    pinned: dict[str, str] = {}
     seen: set[str] = set()
     packages: set[str] = set()
     while waiting:
@@ -136,13 +136,13 @@ def _modules(task: Map, files: Files, problems: Problems) -> Mark | None:
             problems.error("P130", at, error.message, error.hint)
             continue
         if module is not None:
-            found[f"{name}.{PACKAGE}" if module.is_package else name] = module.source
+            pinned[f"{name}.{PACKAGE}" if module.is_package else name] = module.source
             packages |= {name} if module.is_package else set()
             package = name if module.is_package else name.rpartition(".")[0]
             waiting += _imported(module.source, package)
-    if not found:
+    if not pinned:
         return None
-    task.write("modules", new_map(dict(sorted(found.items())), at), at, at)
+    task.write("modules", new_map(dict(sorted(pinned.items())), at), at, at)
     return at
 
 

@@ -136,8 +136,8 @@ def near(word: str, known: Iterable[str]) -> str:
 def did_you_mean(word: str, known: Iterable[str]) -> str:
     """Suggest the nearest known word, or list them while they are few."""
     choices = list(dict.fromkeys(known))
-    if found := near(word, choices):
-        return f"did you mean '{found}'?"
+    if close := near(word, choices):
+        return f"did you mean '{close}'?"
     if 0 < len(choices) <= 16:
         return "known: " + ", ".join(choices)
     return ""

@@ -12,7 +12,7 @@ import msgspec
 
 from petra.kinds import KINDS, Knobs
 from petra.playbook import model
-from petra.playbook.grammar import Field, Shape, extra_of, fields_of
+from petra.playbook.grammar import Field, Shape, about, extra_of, fields_of
 from petra.playbook.walk import SUGAR
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
@@ -107,15 +107,15 @@ class _Schema:
 
     def _struct(self, struct: type[msgspec.Struct]) -> dict[str, Any]:
         grammar = fields_of(struct)
-        properties = {key: self._field(found) for key, found in grammar.items()}
+        properties = {key: self._field(field) for key, field in grammar.items()}
         if extra_of(struct) == "knobs":
-            properties |= {key: self._field(found) for key, found in fields_of(Knobs).items()}
+            properties |= {key: self._field(field) for key, field in fields_of(Knobs).items()}
         schema: dict[str, Any] = {
             "type": "object",
-            "description": (struct.__doc__ or "").splitlines()[0],
+            "description": about(struct),
             "properties": properties,
         }
-        required = [key for key, found in grammar.items() if found.required]
+        required = [key for key, field in grammar.items() if field.required]
         if required:
             schema["required"] = required
         if extra_of(struct) in (None, "knobs"):
@@ -132,10 +132,10 @@ class _Schema:
                 "if": {"properties": {"kind": {"const": kind}}, "required": ["kind"]},
                 "then": {
                     "properties": {
-                        key: self._field(found) for key, found in fields_of(fields).items()
+                        key: self._field(field) for key, field in fields_of(fields).items()
                     },
-                    "required": [key for key, found in fields_of(fields).items() if found.required],
-                    "description": (fields.__doc__ or "").splitlines()[0],
+                    "required": [key for key, field in fields_of(fields).items() if field.required],
+                    "description": about(fields),
                 },
             }
             for kind, fields in KINDS.items()
@@ -183,10 +183,10 @@ class _Schema:
             "additionalProperties": False,
         }
 
-    def _field(self, found: Field) -> dict[str, Any]:
-        schema = self._shape(found.shape)
-        if not found.required:
-            default = found.default()
+    def _field(self, field: Field) -> dict[str, Any]:
+        schema = self._shape(field.shape)
+        if not field.required:
+            default = field.default()
             if isinstance(default, str | int | float | bool):
                 schema["default"] = default
         return schema

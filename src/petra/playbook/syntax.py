@@ -62,9 +62,9 @@ def fault(error: yaml.MarkedYAMLError, lines: Sequence[str]) -> Fault:
     context = _mark(error.context_mark) or place
     for number in dict.fromkeys((place.line, context.line, place.line - 1)):
         line = _line(lines, number)
-        found = next((m for m in _VALUE.finditer(line) if _is_open(line, m.end())), None)
-        if found is not None:
-            return unquoted(lines, Mark(number, found.end() + 1))
+        value = next((m for m in _VALUE.finditer(line) if _is_open(line, m.end())), None)
+        if value is not None:
+            return unquoted(lines, Mark(number, value.end() + 1))
     complaint = error.problem or "the text cannot be read"
     if "expected ',' or" in complaint:
         return _open_bracket(complaint, place, context, lines)

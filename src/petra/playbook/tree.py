@@ -226,11 +226,11 @@ def move_comments(source: AnyMap, key: str, target: AnyMap, new: str) -> None:
 
 def child(node: AnyMap, key: str, mark: Mark) -> AnyMap:
     """Return the mapping under a key, making it where it is missing or null."""
-    found = as_map(node.get(key))
-    if found is None:
-        found = new_map({}, mark, like=node)
-        put(node, key, found, mark)
-    return found
+    inner = as_map(node.get(key))
+    if inner is None:
+        inner = new_map({}, mark, like=node)
+        put(node, key, inner, mark)
+    return inner
 
 
 def move(source: AnyMap, key: str, target: AnyMap, new: str | None = None) -> None:

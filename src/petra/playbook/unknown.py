@@ -184,10 +184,10 @@ class UnknownKeys:
             return None
         return fields_of(Knobs) if extra_of(struct) == "knobs" else {}
 
-    def _fits(self, node: Map, key: str, found: Field | None, path: Path) -> bool:
+    def _fits(self, node: Map, key: str, field: Field | None, path: Path) -> bool:
         """Whether a field is what its kind takes here; other engines take more, and then it is ignored."""
         trial = Problems()
-        self._decode(Decoder(trial, UnknownKeys(trial, foreign=True)), node, key, found, path)
+        self._decode(Decoder(trial, UnknownKeys(trial, foreign=True)), node, key, field, path)
         wrong = next((problem for problem in trial if problem.severity == "error"), None)
         if wrong is None:
             self.problems.extend(trial)
@@ -199,12 +199,12 @@ class UnknownKeys:
         return False
 
     def _decode(
-        self, decoder: Decoder, node: Map, key: str, found: Field | None, path: Path
+        self, decoder: Decoder, node: Map, key: str, field: Field | None, path: Path
     ) -> None:
         """Check a value by the grammar it belongs to."""
-        assert found is not None
-        if node[key] is not None or found.required:
-            decoder.value(node[key], found.shape, (*path, key), node.value_at(key))
+        assert field is not None
+        if node[key] is not None or field.required:
+            decoder.value(node[key], field.shape, (*path, key), node.value_at(key))
 
     def _report(
         self, struct: type[msgspec.Struct], node: Map, key: str, path: Path, known: list[str]
@@ -245,8 +245,8 @@ class UnknownKeys:
             )
             report("P115", node.value_at("kind"), f"unknown kind '{kind}'", hint)
             return
-        for key, found in fields_of(KINDS[kind]).items():
-            if found.required and node.get(key) is None:
+        for key, field in fields_of(KINDS[kind]).items():
+            if field.required and node.get(key) is None:
                 report(
                     "P102", at, f"{where(path)} of kind '{kind}' has no '{key}'", f"add '{key}:'"
                 )
@@ -261,8 +261,8 @@ def _inside_spec(struct: type[msgspec.Struct], key: str) -> str:
 
 def _advice(struct: type[msgspec.Struct], node: Map, key: str) -> str:
     """Return what we say to a word that is not ours, where we know it."""
-    found = _ADVICE.get(struct, {}).get(key)
-    return found or other_words.key_of(struct, key, str(node.get("kind")))
+    advice = _ADVICE.get(struct, {}).get(key)
+    return advice or other_words.key_of(struct, key, str(node.get("kind")))
 
 
 def _meant(struct: type[msgspec.Struct], node: Map, key: str, absent: list[str]) -> str | None:

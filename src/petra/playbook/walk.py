@@ -60,15 +60,15 @@ def labelled(task: AnyMap) -> AnyMap | None:
     if len(task) != 1 or "kind" in task:
         return None
     ((label, body),) = task.items()
-    found = as_map(body)
-    return found if found is not None and "kind" in found and label not in SUGAR else None
+    node = as_map(body)
+    return node if node is not None and "kind" in node and label not in SUGAR else None
 
 
 def blocks(task: AnyMap) -> Iterator[Tree]:
     """Yield the task lists inside the sugar of a task."""
     for branch in as_seq(task.get("choose")) or ():
-        found = as_map(branch) or {}
-        yield found.get("do", found.get("else"))
+        node = as_map(branch) or {}
+        yield node.get("do", node.get("else"))
     for word in ("while", "until"):
         if (block := as_map(task.get(word))) is not None:
             yield block.get("do")
@@ -113,12 +113,12 @@ def edit_strings(
     node: Tree, edit: Callable[[str], str], *, skip: frozenset[str] = CODE_KEYS
 ) -> None:
     """Pass every string below a node through ``edit``, in place; keys of code are left alone."""
-    if (found := as_map(node)) is not None:
-        for key, value in list(found.items()):
+    if (entries := as_map(node)) is not None:
+        for key, value in list(entries.items()):
             if key in skip:
                 continue
             if isinstance(value, str):
-                _replace(found, key, value, edit(value))
+                _replace(entries, key, value, edit(value))
             else:
                 edit_strings(value, edit, skip=skip)
     elif (items := as_seq(node)) is not None:

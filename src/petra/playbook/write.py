@@ -26,9 +26,9 @@ def to_plain(part: Any) -> Any:
 
 def _struct(part: msgspec.Struct) -> dict[str, Any]:
     written = {}
-    for key, found in fields_of(type(part)).items():
-        value = getattr(part, found.name)
-        if found.required or value != found.default():
+    for key, field in fields_of(type(part)).items():
+        value = getattr(part, field.name)
+        if field.required or value != field.default():
             written[key] = to_plain(value)
     extra = extra_of(type(part))
     if extra is not None:

@@ -68,10 +68,10 @@ class Retry(Struct, frozen=True, kw_only=True):
 
 def asked_for(outcome: Any) -> float | None:
     """Return the seconds that the other side asked for, if it did."""
-    found = outcome
+    value = outcome
     for key in ("error", "details", RETRY_AFTER):
-        found = found.get(key) if isinstance(found, Mapping) else None
-    number = as_number(found)
+        value = value.get(key) if isinstance(value, Mapping) else None
+    number = as_number(value)
     return number if number is not None and number >= 0 else None
 
 

@@ -252,8 +252,8 @@ class _Rule:
         """Render what the author has to say about a failure; nothing where that is nothing."""
         if self._message is None:
             return ""
-        found: Any = self._message.render(_without_secrets(scope))
-        return as_text(found["message"])
+        message: Any = self._message.render(_without_secrets(scope))
+        return as_text(message["message"])
 
     def patch(self, scope: Scope) -> _Patch:
         """Render everything the rule sets."""
@@ -286,11 +286,11 @@ def _compiled(written: Mapping[str, Any]) -> ValueTemplate | None:
 def _patch(compiled: ValueTemplate, scope: Scope) -> _Patch:
     """Render what is set."""
     # What is set is kept, so a reference stays one (S18).
-    found: Any = compiled.hand_on(_without_secrets(scope))
+    handed: Any = compiled.hand_on(_without_secrets(scope))
     return _Patch(
-        tuple(Write(key=key, value=value) for key, value in found.get("set_ctx", {}).items()),
-        found.get("set_iter"),
-        found.get("set_branch", UNSET),
+        tuple(Write(key=key, value=value) for key, value in handed.get("set_ctx", {}).items()),
+        handed.get("set_iter"),
+        handed.get("set_branch", UNSET),
     )
 
 

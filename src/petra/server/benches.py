@@ -43,6 +43,7 @@ class Simulated(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
 CHECK: Final = FarWork[str]("petra.server.workbench", "check_text")
 COMPLETE: Final = FarWork[Bench]("petra.server.workbench", "complete_at")
 HOVER: Final = FarWork[Bench]("petra.server.workbench", "hover_at")
+REPAIR: Final = FarWork[Bench]("petra.server.workbench", "repaired")
 TEST: Final = FarWork[Tests]("petra.server.workbench", "run_suite")
 WALK: Final = FarWork[Simulated]("petra.server.walk_through", "walk_through")
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Final
 
 from litestar.params import HeaderParameter
 
@@ -13,6 +13,9 @@ IfNoneMatch = Annotated[
     str | None,
     HeaderParameter(name="If-None-Match", required=False, schema_extra={"enum": ["*"]}),
 ]
+
+VERSION_DIGITS: Final = 12
+"""A version has fewer digits than that."""
 
 
 def replaced_by(if_match: str | None, if_none_match: str | None = None) -> str | None:
@@ -37,5 +40,16 @@ def entity_tag(version: object) -> dict[str, str]:
     return {"ETag": f'"{version}"'}
 
 
+def version_seen(if_match: str | None) -> int | None:
+    """Return the version that somebody saw; None where any will do."""
+    version = _bare(if_match or "*")
+    if version != "*" and not (
+        version.isascii() and version.isdigit() and len(version) <= VERSION_DIGITS
+    ):
+        raise ProblemError("stale", f"there is no version {version[:40]}")
+    return int(version) if version != "*" else None
+
+
 def _bare(tag: str) -> str:
-    return tag.strip().strip('"')
+    """Return what a tag says; a proxy that compresses answers marks it as weak, and means the same."""
+    return tag.strip().removeprefix("W/").strip('"')

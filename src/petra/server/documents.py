@@ -10,12 +10,13 @@ from typing import Any, TypeVar
 import msgspec
 from litestar import Response
 
+from petra.accounts.seen import must_be
 from petra.desk.principal import May
 from petra.playbook.documents import read_document
 from petra.playbook.schedule import Schedule
 from petra.playbook.shared import SharedResource
 from petra.playbook.trigger import Trigger
-from petra.server.conditions import entity_tag
+from petra.server.conditions import entity_tag, replaced_by
 from petra.server.needs import needs
 from petra.server.openapi import Opt, answers, takes
 from petra.server.problems import ProblemError
@@ -86,6 +87,15 @@ def refuse_misnamed(own: str, address: str) -> None:
     """
     if own != address:
         raise ProblemError("invalid-input", f"the text says it is '{own}', the address '{address}'")
+
+
+def must_be_seen(document: dict[str, Any], if_match: str | None) -> None:
+    """Refuse what is to be done with a document whose text is not the one that somebody saw.
+
+    Raises:
+        StaleError: that is so.
+    """
+    must_be(f"'{document['name']}'", document["digest"], replaced_by(if_match))
 
 
 def takes_document(shape: type[Shape], *powers: May) -> Opt:

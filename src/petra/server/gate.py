@@ -2,7 +2,7 @@
 
 Rule 1: this server answers to its own names only: a page that got its address by DNS tricks is turned away.
 Rule 2: a page of another site may not act here, whatever cookies the browser sends along.
-Rule 3: a body is bounded in bytes and in time.
+Rule 3: a body is bounded in bytes and in time; who sends too much is told so, and not cut off.
 Rule 4: every answer has the id of its request, and a line in the access log; what is worth it is noted in the audit
 before it is answered.
 """
@@ -10,10 +10,11 @@ before it is answered.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 import re
 import secrets
-from collections.abc import Awaitable, Callable, Container, MutableMapping
+from collections.abc import Awaitable, Callable, Container, Mapping, MutableMapping
 from typing import Any, Final
 
 import msgspec
@@ -21,7 +22,9 @@ import msgspec
 from petra.errors import PetraError
 from petra.server.identity import SAFE
 from petra.server.json_logs import REQUEST
-from petra.server.problems import CODES, MEDIA_TYPE, ProblemError, document
+from petra.server.parameters import whole_number
+from petra.server.problem_codes import CODES
+from petra.server.problems import MEDIA_TYPE, RETRY_AFTER_S, ProblemError, document
 from petra.server.request_notes import RequestNotes
 from petra.server.service import Service
 from petra.store.trail import acting
@@ -47,6 +50,13 @@ PROXIED: Final = "petra.proxied"
 _ID: Final = re.compile(r"[A-Za-z0-9._:-]{1,100}")
 _REST_UNREAD: Final = frozenset({408, 413})
 """After these nobody takes the rest of the body."""
+PASSED_OVER_MAX: Final = 64 * 1024 * 1024
+PASSED_OVER_IDLE_S: Final = 0.5
+PASSED_OVER_S: Final = BODY_S
+"""So much of a body that is too large is taken and thrown away, for so long, while it goes on coming: most programs look for an
+answer only when they have sent everything, and an end of the connection before that hides it from them."""
+_ACTS_BY_GET: Final = ("/stream", "/login", "/callback", "/mcp")
+"""Addresses whose GET begins something, or never ends: they have no HEAD."""
 _access = logging.getLogger("petra.access")
 _log = logging.getLogger(__name__)
 
@@ -68,6 +78,7 @@ class Gate:
         self._meters = meters
         self._hosts = hosts
         self._clock = clock
+        self._prefix = service.prefix
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Let a request in, or turn it away."""
@@ -108,9 +119,12 @@ class Gate:
             most, within_s = (OBJECT_MAX, OBJECT_S) if stores else (BODY_MAX, BODY_S)
             wrong = self._wrong(str(scope["method"]), scope, headers, most)
             if wrong is not None:
-                await _turn_away(answer, str(scope["path"]), *wrong)
+                if wrong[0] == "too-large" and "expect" not in headers:
+                    await _pass_over(receive, int(headers["content-length"]))
+                await self._turn_away(answer, str(scope["path"]), *wrong)
                 return
-            await self._let_in(scope, bounded(receive, most, within_s), answer)
+            bodied = bounded(receive, most, within_s) if _has_body(headers) else receive
+            await self._let_in(scope, bodied, answer)
         finally:
             took = self._clock.now() - begun
             self._meters.answered(str(scope["method"]), answer.status, took)
@@ -143,17 +157,36 @@ class Gate:
         origin = headers.get("origin", "")
         if origin and method not in SAFE and origin.partition("://")[2].lower() != host:
             return "cross-site", f"a page of {origin[:100]} asks"
-        length = headers.get("content-length", "")
-        if length.isdigit() and int(length) > most:
-            return "too-large", f"{int(length):,} bytes; at most {most:,}"
+        length = whole_number(headers.get("content-length", ""))
+        if length is not None and length > most:
+            return "too-large", f"{length:,} bytes; at most {most:,}"
         return None
 
     async def _let_in(self, scope: Scope, receive: Receive, answer: _Answer) -> None:
         path = str(scope["path"])
+        if scope["method"] == "HEAD" and not path.endswith(_ACTS_BY_GET):
+            scope = {**scope, "method": "GET"}  # whose body the server below leaves out
         try:
             await self._inner(scope, receive, answer)
         except ProblemError as error:
-            await _turn_away(answer, path, error.code, error.detail)
+            await self._turn_away(answer, path, error.code, error.detail)
+
+    async def _turn_away(self, answer: _Answer, path: str, code: str, detail: str) -> None:
+        if answer.status:
+            return  # half an answer is out already; the connection ends
+        known = CODES[code]
+        body = msgspec.json.encode(document(path, code, detail, self._prefix))
+        headers = [
+            (b"content-type", MEDIA_TYPE.encode()),
+            (b"content-length", str(len(body)).encode()),
+            *([(b"connection", b"close")] if known.status not in _REST_UNREAD else []),
+        ]
+        if known.status == 401:
+            headers.append((b"www-authenticate", b"Bearer"))
+        if known.status == 503:
+            headers.append((b"retry-after", b"%d" % RETRY_AFTER_S))
+        await answer({"type": "http.response.start", "status": known.status, "headers": headers})
+        await answer({"type": "http.response.body", "body": body, "more_body": False})
 
 
 class _Answer:
@@ -188,6 +221,11 @@ class _Answer:
         await self._send(message)
 
 
+def _has_body(headers: Mapping[str, str]) -> bool:
+    """Tell whether a request announces a body; of another one nothing comes but that the other side left."""
+    return "transfer-encoding" in headers or headers.get("content-length", "0") != "0"
+
+
 def bounded(receive: Receive, most: int, within_s: float) -> Receive:
     """Take a body of so many bytes at most, and within a time: what is wrong with it is a problem of who sends it.
 
@@ -211,23 +249,24 @@ def bounded(receive: Receive, most: int, within_s: float) -> Receive:
         taken += len(message.get("body", b""))
         whole = not message.get("more_body", False)
         if taken > most:
+            if not whole:
+                await _pass_over(receive, 0)
             raise ProblemError("too-large", f"more than {most:,} bytes")
         return message
 
     return take
 
 
-async def _turn_away(answer: _Answer, path: str, code: str, detail: str) -> None:
-    if answer.status:
-        return  # half an answer is out already; the connection ends
-    known = CODES[code]
-    body = msgspec.json.encode(document(path, code, detail))
-    headers = [
-        (b"content-type", MEDIA_TYPE.encode()),
-        (b"content-length", str(len(body)).encode()),
-        *([(b"connection", b"close")] if known.status not in _REST_UNREAD else []),
-    ]
-    if known.status == 401:
-        headers.append((b"www-authenticate", b"Bearer"))
-    await answer({"type": "http.response.start", "status": known.status, "headers": headers})
-    await answer({"type": "http.response.body", "body": body, "more_body": False})
+async def _pass_over(receive: Receive, length: int) -> None:
+    """Take what still comes of a body and throw it away, if that is not too much."""
+    if length > PASSED_OVER_MAX:
+        return
+    taken, now = 0, asyncio.get_running_loop().time
+    until = now() + PASSED_OVER_S  # a byte now and then would hold the connection for ever
+    with contextlib.suppress(TimeoutError):
+        while taken <= PASSED_OVER_MAX and now() < until:
+            async with asyncio.timeout(PASSED_OVER_IDLE_S):
+                message = await receive()
+            taken += len(message.get("body", b""))
+            if message["type"] != "http.request" or not message.get("more_body", False):
+                return

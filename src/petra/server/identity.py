@@ -70,13 +70,13 @@ class Identity:
         Raises:
             ProblemError: it is none, or it was used.
         """
-        given = digest(code)
-        if given not in self._codes:
+        key = digest(code)
+        if key not in self._codes:
             raise ProblemError(
                 "no-credentials",
                 "this code is not known, or was used; 'petra serve' prints a fresh one",
             )
-        self._codes.discard(given)
+        self._codes.discard(key)
         return await self._fresh("", presented, address)
 
     async def log_in(self, name: str, password: str, presented: Presented, address: str) -> str:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
+import math
 import socket
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
@@ -69,7 +70,7 @@ async def serving(
     gate = Gate(agents, names, service, notes)
     config = uvicorn.Config(
         Proxies(gate, reach.proxies), proxy_headers=False, log_config=None, access_log=False, lifespan="off", server_header=False,
-        timeout_graceful_shutdown=int(grace_s), timeout_keep_alive=30, h11_max_incomplete_event_size=65536,
+        timeout_graceful_shutdown=math.ceil(grace_s), timeout_keep_alive=30, h11_max_incomplete_event_size=65536,
         ws="websockets-sansio", ws_max_size=MAX_FRAME, ws_max_queue=AHEAD_MAX, ws_ping_interval=PING_S,
         ws_ping_timeout=PONG_S, ws_per_message_deflate=False,
         ssl_context_factory=(lambda *_: tls.context) if tls is not None else None,

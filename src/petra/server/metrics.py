@@ -105,6 +105,7 @@ def _engine(service: Service) -> Iterator[str]:
     engine, meters = service.engine, service.engine.meters
     for name, about, value in (
         ("petra_records_total", "Records made durable by this server.", meters.records),
+        ("petra_frames_unknown_total", "Frames of workers of another version that were skipped.", engine.roster.unknown),
         ("petra_leases_lost_total", "Runs that a worker had and never reported.", engine.custody.lost),
         ("petra_redeliveries_total", "Runs that were handed out again.", meters.by_type.get("run.redelivered", 0)),
     ):  # fmt: skip

@@ -9,7 +9,7 @@ from __future__ import annotations
 import enum
 from typing import Any, Final, NamedTuple, assert_never
 
-from litestar import Request
+from litestar import Request, Response
 from litestar.handlers import BaseRouteHandler
 
 from petra.desk.principal import EVERYWHERE, ForbiddenError, May, Principal
@@ -59,8 +59,10 @@ def need_of(handler: BaseRouteHandler) -> Need | None:
     return need if isinstance(need, Need) else None
 
 
-async def admit(request: Request[Any, Any, Any]) -> None:
+async def admit(request: Request[Any, Any, Any]) -> Response[None] | None:
     """Find out who asks, and let in only who may; then look at the names of parameters.
+
+    Whoever asks for the methods of an address gets them, unless it has an answer of its own to that.
 
     Raises:
         ProblemError: nobody that is known asks.
@@ -69,6 +71,8 @@ async def admit(request: Request[Any, Any, Any]) -> None:
     """
     need = need_of(request.route_handler)
     if need is None:
+        if request.method == "OPTIONS":  # the framework's: ours say what they need
+            return _methods(request)
         raise ForbiddenError("this call is for nobody")
     if need.known:
         service: Service = request.app.state.service
@@ -81,6 +85,20 @@ async def admit(request: Request[Any, Any, Any]) -> None:
         state["who"] = who = await _admitted(service, who, need, request)
         state["namespace"] = who.namespace
     refuse_unknown(request)
+    return None
+
+
+_OF_A_PATH: Final = ("/heat", "/standing", "/versions")
+"""What is read of a playbook shares the address of playbooks, whose paths may have slashes."""
+
+
+def _methods(request: Request[Any, Any, Any]) -> Response[None]:
+    here = request.scope.get("path_template")
+    if "/playbooks/" in str(here) and request.url.path.endswith(_OF_A_PATH):
+        return Response(None, status_code=204, headers={"Allow": "GET, OPTIONS"})
+    routes = [one for one in request.app.routes if one.path_format == here]
+    methods = {method for one in routes for method in one.methods}  # several may share an address
+    return Response(None, status_code=204, headers={"Allow": ", ".join(sorted(methods))})
 
 
 async def within(service: Service, who: Principal, namespace: str) -> Principal:

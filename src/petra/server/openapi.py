@@ -17,9 +17,11 @@ from litestar import Litestar, Response
 from litestar.handlers import HTTPRouteHandler
 from litestar.routes import HTTPRoute
 
+from petra.server.examples import illustrate
 from petra.server.links import METHODS, link
 from petra.server.needs import need_of
-from petra.server.problems import CODES, MEDIA_TYPE
+from petra.server.problem_codes import CODES, page_of
+from petra.server.problems import MEDIA_TYPE
 
 ANSWERS, ALSO, TAKES, MESSAGES, FORMS, TRIAL = (
     "answers",
@@ -72,7 +74,7 @@ class ProblemPlace(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ProblemDocument(msgspec.Struct, frozen=True, kw_only=True):
-    """What went wrong, and the next move. ``code`` stays the same for ever."""
+    """What went wrong, and the next move. ``code`` stays the same for ever; ``type`` leads to its page, on this server."""
 
     type: str
     title: str
@@ -103,7 +105,7 @@ def description_of(app: Litestar) -> dict[str, Any]:
     problem = shapes.of(ProblemDocument)
     schemas = shapes.written()
     schemas["ProblemDocument"]["properties"]["code"]["enum"] = sorted(CODES)
-    told = _problems(problem)
+    told = _problems(problem, app.state.service.prefix)
     refs = {one: {"$ref": f"#/components/responses/Problem{one}"} for one in told}
     for call in calls:
         need = need_of(call.handler)
@@ -114,6 +116,7 @@ def description_of(app: Litestar) -> dict[str, Any]:
         call.operation["responses"].get("204", {}).pop("content", None)  # there is none
         call.operation["responses"].update(refs)
     link(schema["paths"], app.state.service.base)
+    illustrate(schema["paths"], app.state.service.prefix)
     parts = schema.setdefault("components", {})
     parts["schemas"] = schemas
     parts["responses"] = {f"Problem{one}": response for one, response in told.items()}
@@ -212,13 +215,15 @@ def _there(schema: dict[str, Any]) -> dict[str, Any]:
     return {**kinds[0], **{key: value for key, value in schema.items() if key != "oneOf"}}
 
 
-def _problems(problem: dict[str, Any]) -> dict[str, Any]:
+def _problems(problem: dict[str, Any], prefix: str) -> dict[str, Any]:
     by_status: dict[int, list[str]] = {}
     for name, code in CODES.items():
         by_status.setdefault(code.status, []).append(name)
     return {
         str(status): {
-            "description": "; ".join(f"`{name}`: {CODES[name].title}" for name in names),
+            "description": "; ".join(
+                f"[`{name}`]({page_of(name, prefix)}): {CODES[name].title}" for name in names
+            ),
             "content": {MEDIA_TYPE: {"schema": problem}},
         }
         for status, names in by_status.items()

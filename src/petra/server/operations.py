@@ -12,6 +12,7 @@ import asyncio
 import contextlib
 import hashlib
 import logging
+from collections.abc import AsyncIterator
 from functools import partial
 from typing import Final
 
@@ -120,10 +121,8 @@ class Operations:
         return operation
 
     async def all(self, who: Principal) -> list[Operation]:
-        """List the operations of the namespace, the latest first."""
-        rows = [operation_in(account) for account in await self._accounts.accounts(OPERATION)]
-        own = [one for one in rows if one.asker.namespace == who.namespace]
-        return sorted(own, key=lambda one: -one.created)
+        """List the operations of the namespace."""
+        return [one async for one in self._known() if one.asker.namespace == who.namespace]
 
     async def stop(self, who: Principal, name: str) -> Operation | None:
         """Stop an operation: what is done stays done."""
@@ -156,10 +155,18 @@ class Operations:
     async def _look(self) -> None:
         while True:
             with contextlib.suppress(StoreError):
-                for account in await self._accounts.accounts(OPERATION):
-                    if operation_in(account).status == RUNNING:
-                        self._set_about(account.name)
+                async for operation in self._known():
+                    if operation.status == RUNNING:
+                        self._set_about(operation.id)
             await self._desk.clock.sleep(LOOK_S)
+
+    async def _known(self) -> AsyncIterator[Operation]:
+        """Yield all operations, of all namespaces, however many there are."""
+        after = ""
+        while page := await self._accounts.accounts(OPERATION, after=after):
+            for account in page:
+                yield operation_in(account)
+            after = page[-1].name
 
     def _set_about(self, name: str) -> None:
         if name in self._tasks or not self._desk.engine.shards.owns(name):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from functools import cache
 from typing import Annotated, Any
 
@@ -10,14 +11,19 @@ from litestar.handlers import BaseRouteHandler
 from litestar.params import HeaderParameter, PathParameter, QueryParameter
 
 from petra.playbook.problems import did_you_mean
+from petra.server.body_faults import NAMED_MAX
 from petra.server.identity import CSRF_HEADER, Presented
 from petra.server.problems import ProblemError
 
 LIMIT_MAX = 500
 WAIT_MAX_S = 60
+STATUSES = (
+    "running", "waiting", "stuck", "paused", "compensating", "completed", "partial", "failed", "aborted",
+)  # fmt: skip
 LOOKED_AT_MAX = 5_000
 """So many executions a page or a count looks at, where no index has what is wanted: some 20 ms."""
 LARGEST = 2**53 - 1
+DIGITS_MAX = 30
 """Whole numbers up to here are the same for every program that reads JSON, and fit every store."""
 Number = Annotated[int, QueryParameter(ge=-LARGEST, le=LARGEST)]
 MaybeNumber = Annotated[int | None, QueryParameter(ge=-LARGEST, le=LARGEST)]
@@ -54,14 +60,19 @@ def refuse_unknown(request: Request[Any, Any, Any]) -> None:
     if not parameters or request.route_handler.opt.get("any-parameter"):
         return
     names = parameters_of(request.route_handler)
+    if unknown := [name for name in dict.fromkeys(parameters) if name not in names]:
+        raise ProblemError("unknown-parameter", "; ".join(_no_such(unknown[:NAMED_MAX], names)))
     for name in parameters:
-        if name not in names:
-            hint = did_you_mean(name, sorted(names)) if names else "this call has none"
-            raise ProblemError("unknown-parameter", f"there is no parameter '{name[:100]}'; {hint}")
         if name not in MANY and len(parameters.getall(name)) > 1:
             raise ProblemError("bad-request", f"'{name}' is given more than once")
         if parameters[name].lower() == "null" and name in _no_texts(request.route_handler):
             raise ProblemError("bad-request", f"'{name}=null': leave it out, or give a value")
+
+
+def _no_such(unknown: Sequence[str], names: frozenset[str]) -> Iterator[str]:
+    for name in unknown:
+        hint = did_you_mean(name, sorted(names)) if names else "this call has none"
+        yield f"there is no parameter '{name[:100]}'; {hint}"
 
 
 @cache
@@ -99,14 +110,14 @@ def presented_by(request: Request[Any, Any, Any]) -> Presented:
     )
 
 
-def page_size(limit: int) -> int:
-    """Return how many a page may have.
+def page_size(limit: int, name: str = "limit") -> int:
+    """Return how many a page may have, as the parameter of a name says.
 
     Raises:
         ProblemError: too many, or none.
     """
     if not 1 <= limit <= LIMIT_MAX:
-        raise ProblemError("bad-request", f"'limit' is {limit}; it must be from 1 to {LIMIT_MAX}")
+        raise ProblemError("bad-request", f"'{name}' is {limit}; it must be from 1 to {LIMIT_MAX}")
     return limit
 
 
@@ -120,10 +131,21 @@ def wait_of(prefer: str | None) -> float:
         name, _, value = part.strip().partition("=")
         if name.lower() != "wait":
             continue
-        if not value.isdigit() or int(value) > WAIT_MAX_S:
+        seconds = whole_number(value)
+        if seconds is None or seconds > WAIT_MAX_S:
             raise ProblemError(
                 "bad-request",
                 f"'Prefer: wait={value[:20]}': a number of seconds up to {WAIT_MAX_S}",
             )
-        return float(value)
+        return float(seconds)
     return 0.0
+
+
+def whole_number(given: str) -> int | None:
+    """Return the number that a header has; None where it is none, or beyond those that every program knows.
+
+    Other scripts have digits, too, which ``int`` does not read; and of very many it reads none at all.
+    """
+    if not (given.isascii() and given.isdigit() and len(given) <= DIGITS_MAX):
+        return None
+    return min(int(given), LARGEST)

@@ -1,6 +1,6 @@
 """Ranges of values: a part of something large, without reading more of it than need be.
 
-A list in pieces is read piece by piece, bytes block by block; other objects are read whole, up to a bound.
+A list in pieces is read piece by piece, bytes block by block; other values are read whole, up to a bound.
 """
 
 from __future__ import annotations
@@ -14,12 +14,13 @@ from petra.desk.stories import Elsewhere
 from petra.engine.authority import may_read
 from petra.errors import ObjectError
 from petra.kernel.state import State
-from petra.objects import Objects, is_reference
+from petra.objects import ObjectStore, is_reference
 from petra.objects.base import sum_in
-from petra.references import KEY, is_spliced, objects_of, part_of
+from petra.references import KEY, is_long_list, is_spliced, look_through, objects_of, part_of
 from petra.server.problems import ProblemError
 from petra.server.stored_objects import reference_to
 from petra.store.base import Store
+from petra.values import index_in
 
 OBJECT_MAX: Final = 64 * 1024 * 1024
 """An object with more bytes is downloaded, not looked into."""
@@ -34,7 +35,7 @@ class RangeReader:
     """Reads the values of one execution."""
 
     def __init__(
-        self, store: Store, objects: Objects | None, state: State, aside: Elsewhere
+        self, store: Store, objects: ObjectStore | None, state: State, aside: Elsewhere
     ) -> None:
         self._store = store
         self._objects = objects
@@ -93,7 +94,7 @@ class RangeReader:
             raise ProblemError("not-found", str(error)) from None
         return bytes(content), seen
 
-    async def _of(self, reference: dict[str, Any]) -> Objects:
+    async def _of(self, reference: dict[str, Any]) -> ObjectStore:
         key = str(reference["key"])
         if self._objects is None or not await may_read(
             self._store, self._state, key.partition("/")[0]
@@ -113,7 +114,7 @@ async def range_of(
     value = reader.named(ref)
     for part in _parts(pointer):
         value = _inside(await _resolved(reader, value, part), part, pointer)
-    if is_reference(value) and is_spliced(value):
+    if is_reference(value) and is_long_list(value):
         return await _of_pieces(reader, value, offset, limit)
     if is_reference(value) and str(value["key"]).endswith(".bin") and not value.get("path"):
         raw, total = await reader.bytes_of(value, offset, limit)
@@ -122,16 +123,17 @@ async def range_of(
 
 
 async def _resolved(reader: RangeReader, value: Any, part: str | None = None) -> Any:
-    """Return what a value is, where it stands for another one; of a list in pieces, only the piece that has an item."""
+    """Return what a value is, where it stands for another one; of what is in pieces, only the piece that has an item."""
     while is_reference(value):
         if is_spliced(value):
-            if part is not None and part.isdigit():
-                value = _in_piece(value, int(part))
+            if part is not None and is_long_list(value):
+                length = sum(piece[0] for piece in value["pieces"]) + len(value["tail"])
+                index = index_in(length, part)
+                value = _in_piece(value, index) if index is not None else {}
                 continue
-            items: list[Any] = []
-            for piece in objects_of(value):
-                items += await reader.get(piece)
-            return [*items, *value["tail"]]
+            if part is not None:
+                return await _with_name(reader, value, part)
+            return await _together(reader, value)
         path = value.get("path", [])
         value = await reader.get(value)
         for name in path:
@@ -139,18 +141,38 @@ async def _resolved(reader: RangeReader, value: Any, part: str | None = None) ->
     return value
 
 
+async def _together(reader: RangeReader, value: dict[str, Any]) -> Any:
+    """Return all that is in pieces."""
+    if value["size"] > OBJECT_MAX:
+        raise ProblemError(
+            "too-large", f"its pieces have more than {OBJECT_MAX:,} bytes; name a part of it"
+        )
+    found = {piece["key"]: await reader.get(piece) for piece in objects_of(value)}
+    return look_through(value, lambda one: found[one["key"]])
+
+
+async def _with_name(reader: RangeReader, value: dict[str, Any], name: str) -> dict[str, Any]:
+    """Return the last piece of an object that has a name; nothing, if none has it."""
+    if name in value["tail"]:
+        return dict(value["tail"])
+    for piece in reversed(objects_of(value)):
+        found = await reader.get(piece)
+        if isinstance(found, dict) and name in found:
+            return found
+    return {}
+
+
 def _in_piece(value: dict[str, Any], index: int) -> dict[str, Any]:
     """Return what has an item of a list in pieces under the same name, and nothing else."""
     counted = sum(piece[0] for piece in value["pieces"])
     if index < counted:
         return {str(index): part_of(value, index)}
-    behind = index - counted
-    return {str(index): value["tail"][behind]} if behind < len(value["tail"]) else {}
+    return {str(index): value["tail"][index - counted]}
 
 
 def _inside(value: Any, part: str, pointer: str) -> Any:
-    if isinstance(value, list) and part.isascii() and part.isdigit() and int(part) < len(value):
-        return value[int(part)]
+    if isinstance(value, list) and (index := index_in(len(value), part)) is not None:
+        return value[index]
     if isinstance(value, dict) and part in value:
         return value[part]
     raise ProblemError("not-found", f"'{pointer[:200]}' leads nowhere: there is no '{part[:100]}'")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -21,14 +22,16 @@ from petra.desk.stories import Stories
 from petra.engine import Engine
 from petra.server.http_meters import HttpMeters
 from petra.server.identity import Identity
+from petra.server.journal import Journal
 from petra.server.long_work import LongWork
 from petra.server.operations import Operations
 from petra.server.outflow import Outflow
 from petra.server.shared_counts import SharedCounts
+from petra.server.shared_worker import Others, SharedWorker
 from petra.server.staying import Staying
 from petra.server.texts import Texts
 from petra.server.told_once import ToldOnce
-from petra.server.worker_socket import WorkerSocket
+from petra.server.worker_socket import Hears, WorkerSocket
 from petra.telemetry.requests import RequestSpans
 
 API: str = "/api/v1"
@@ -46,6 +49,8 @@ class Service:
     prefix: str = ""
     workers: dict[WorkerSocket, Principal] = field(default_factory=dict)
     """The workers elsewhere that are connected, and who they are."""
+    others: Others | None = None
+    """The engines beside the one here, if there are any."""
     long_work: LongWork = field(default_factory=LongWork)
     closing: asyncio.Event = field(default_factory=asyncio.Event)
     """Set when it takes no more requests: streams say goodbye."""
@@ -54,6 +59,7 @@ class Service:
     moments: Moments = field(init=False)
     doings: Doings = field(init=False)
     counted: SharedCounts = field(init=False)
+    journal: Journal = field(init=False)
     audit: Audit = field(init=False)
     operations: Operations = field(init=False)
     http: HttpMeters = field(default_factory=HttpMeters)
@@ -79,6 +85,7 @@ class Service:
         self.stories = Stories(store, self.long_work.aside)
         self.doings = Doings(self.engine)
         self.counted = SharedCounts(store, self.clock)
+        self.journal = Journal(self.engine.feed, self.clock)
         self.moments = Moments(store, self.engine.cache, self.long_work.aside)
 
     async def close(self) -> None:
@@ -102,7 +109,16 @@ class Service:
     def held_by(self, who: Principal) -> set[str]:
         """Return the executions that workers of a name have runs of."""
         own = [worker for worker, his in self.workers.items() if his == who]
-        return {one for worker in own for one in self.engine.custody.executions_at(worker)}
+        return {one for worker in own for one in worker.executions()}
+
+    def hears(self, worker: WorkerSocket) -> Hears:
+        """Return who takes what a worker elsewhere says."""
+        if self.others is None:
+            worker.executions = partial(self.engine.custody.executions_at, worker)
+            return self.engine.connections
+        shared = SharedWorker(self.engine, self.others)
+        worker.executions = shared.executions
+        return shared
 
     @property
     def base(self) -> str:

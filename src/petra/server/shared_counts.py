@@ -43,10 +43,10 @@ class SharedCounts:
 
     async def _count(self, wanted: ExecutionFilter) -> dict[str, Any]:
         begun = self._clock.monotonic()
-        found = await self._store.count_executions(wanted, "status", look_at=LOOKED_AT_MAX)
+        counted = await self._store.count_executions(wanted, "status", look_at=LOOKED_AT_MAX)
         self.pause_s = max(PAUSE_S, SHARE * (self._clock.monotonic() - begun))
-        counts = {row.key: row.count for row in found.rows}
-        more = {"next": found.cursor} if found.cursor is not None else {}
+        counts = {row.key: row.count for row in counted.rows}
+        more = {"next": counted.cursor} if counted.cursor is not None else {}
         return {"by": "status", "total": sum(counts.values()), "counts": counts, **more}
 
 

@@ -6,11 +6,11 @@ from collections.abc import AsyncIterator
 
 from litestar.response import Stream
 
-from petra.objects import Objects, Reference
+from petra.objects import ObjectStore, Reference
 from petra.objects.base import sum_in
 
 
-def reference_to(objects: Objects, key: str) -> Reference:
+def reference_to(objects: ObjectStore, key: str) -> Reference:
     """Return a reference to the object of a key; its size is not known.
 
     Raises:
@@ -19,7 +19,7 @@ def reference_to(objects: Objects, key: str) -> Reference:
     return Reference(store=objects.name, key=key, checksum=sum_in(key), size=0)
 
 
-async def object_stream(objects: Objects, key: str) -> Stream:
+async def object_stream(objects: ObjectStore, key: str) -> Stream:
     """Answer with the bytes of an object.
 
     Raises:

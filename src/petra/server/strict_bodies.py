@@ -6,15 +6,13 @@ a no.
 
 from __future__ import annotations
 
-import re
-from typing import Any, Final
+from typing import Any
 
 import msgspec
 from litestar import Request
 
-from petra.server.problems import ProblemError
-
-_PLACE: Final = re.compile(r" - at `\$\.?(.*?)`$")
+from petra.server.body_faults import faults_of
+from petra.server.problems import unread
 
 
 class StrictRequest(Request[Any, Any, Any]):
@@ -33,8 +31,4 @@ class StrictRequest(Request[Any, Any, Any]):
         try:
             return msgspec.convert(value, field.annotation)
         except msgspec.ValidationError as error:
-            words = str(error)
-            place = _PLACE.search(words)
-            pointer = "/" + place[1].replace(".", "/") if place and place[1] else ""
-            fault = {"pointer": pointer, "message": words}
-            raise ProblemError("bad-request", "the request cannot be read", [fault]) from None
+            raise unread(faults_of(value, field.annotation, error)) from None

@@ -72,8 +72,8 @@ def names_of(certificate: Path) -> frozenset[str]:
     """Return the names and addresses that a certificate is for."""
     read = x509.load_pem_x509_certificate(certificate.read_bytes())
     try:
-        found = read.extensions.get_extension_for_class(SubjectAlternativeName).value
+        names = read.extensions.get_extension_for_class(SubjectAlternativeName).value
     except ExtensionNotFound:
         return frozenset()
-    addresses = {str(one) for one in found.get_values_for_type(IPAddress)}
-    return frozenset(found.get_values_for_type(DNSName)) | addresses
+    addresses = {str(one) for one in names.get_values_for_type(IPAddress)}
+    return frozenset(names.get_values_for_type(DNSName)) | addresses

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final
 
+from petra.kernel.human import actions_of
 from petra.kernel.waiting import Awaited, WorkItem
 from petra.playbook import read
 from petra.server.benches import Simulated
 from petra.server.workbench import NAME, log_frames, placed_problems
 from petra.testing.scripts import Scripted
-from petra.testing.walk import Chance, EndOfWalkError, Reply, Walk, failure, ok
+from petra.testing.walk import Chance, EndOfWalkError, Walk, WalkReply, failure, ok
 
 STEPS_MAX: Final = 5_000
 
@@ -44,22 +45,26 @@ class _Choices:
             return Scripted(failure(str(choice["error"] or "unknown")))
         return Scripted(ok(choice.get("ok")))
 
-    def act(self, item: WorkItem) -> Reply:
+    def act(self, item: WorkItem) -> WalkReply:
         """Take the next choice as what is done about a work item."""
-        actions = [str(action) for action in item.spec.get("actions") or ["complete"]]
+        actions = [str(action) for action in actions_of(item)]
         about = {
             "kind": "work-item", "step": item.step, "what": item.spec.get("title") or item.step,
             "options": actions, "form": item.spec.get("form"), "proposal": item.spec.get("proposal"),
         }  # fmt: skip
         choice = self._next(about)
         action = str(choice.get("action") or actions[0])
-        return Reply(action, choice.get("data", item.spec.get("proposal")))
+        return WalkReply(action, choice.get("data", item.spec.get("proposal")))
 
-    def signal(self, step: str, wait: Awaited) -> Reply:
+    def signal(self, step: str, wait: Awaited) -> WalkReply:
         """Take the next choice as whether a signal comes."""
         about = {"kind": "signal", "step": step, "what": wait.name, "options": ["send", "wait"]}
         choice = self._next(about)
-        return Reply(after_s=3600.0) if choice.get("wait") else Reply("send", choice.get("payload"))
+        return (
+            WalkReply(after_s=3600.0)
+            if choice.get("wait")
+            else WalkReply("send", choice.get("payload"))
+        )
 
 
 def walk_through(wanted: Simulated) -> dict[str, Any]:

@@ -9,18 +9,21 @@ from __future__ import annotations
 import tempfile
 from collections import Counter
 from collections.abc import Sequence
+from itertools import islice
 from pathlib import Path
 from typing import Any, Final
 
 from petra.editor.complete import complete
-from petra.editor.fixes import extent, fix
+from petra.editor.fixes import Edit, extent, fix
 from petra.editor.hover import hover
 from petra.editor.names import Text, text_of
+from petra.editor.repairs import repairs
 from petra.errors import PetraError
 from petra.kernel import Record
 from petra.kernel import events as e
 from petra.kernel.replay import encode_body
 from petra.net import prove
+from petra.net.budget import Budget
 from petra.net.graph import steps_graph
 from petra.playbook import Problem, read
 from petra.playbook.problems import line_starts, problem_data
@@ -34,6 +37,10 @@ from petra.testing.suite import Case, TestError, load_suite, suite_problems
 
 NAME: Final = "playbook.yaml"
 CASES_MAX: Final = 500
+TRIED_MAX: Final = 40
+"""So many changes are tried, each for so many seconds; so many of those that help are told."""
+TRIED_S: Final = 0.5
+REPAIRS_MAX: Final = 8
 
 
 # Checking
@@ -74,7 +81,7 @@ def placed_problems(text: str, problems: Sequence[Problem]) -> list[dict[str, An
 
 
 def _problem(text: Text, starts: Sequence[int], problem: Problem) -> dict[str, Any]:
-    _, end = extent(text, problem, starts)
+    begin, end = extent(text, problem, starts)
     edit = fix(text, problem, starts)
     fixes = []
     if edit is not None:
@@ -84,7 +91,10 @@ def _problem(text: Text, starts: Sequence[int], problem: Problem) -> dict[str, A
                 **_place("end_", text.text, starts, edit.end),
             }
         ]  # fmt: skip
-    return {**problem_data(problem), **_place("end_", text.text, starts, end), "fixes": fixes}
+    data = problem_data(problem)
+    if problem.line > len(starts):  # it misses what would follow the last line
+        data |= _place("", text.text, starts, begin)
+    return {**data, **_place("end_", text.text, starts, end), "fixes": fixes}
 
 
 def _place(prefix: str, text: str, starts: Sequence[int], offset: int) -> dict[str, int]:
@@ -121,6 +131,31 @@ def hover_at(place: Bench) -> dict[str, Any]:
 def _offset(place: Bench, starts: Sequence[int]) -> int:
     line = min(max(place.line, 1), len(starts))
     return min(starts[line - 1] + max(place.column, 1) - 1, len(place.text))
+
+
+def repaired(place: Bench) -> dict[str, Any]:
+    """Return the small changes that make the net of a text sound, as far as they were tried."""
+    text, starts = text_of(place.text), line_starts(place.text)
+    edits = [
+        edit for edit in islice(repairs(text), TRIED_MAX) if _is_sound(_with(place.text, edit))
+    ]
+    items = [
+        {
+            "title": edit.title, "text": edit.text, **_place("", place.text, starts, edit.start),
+            **_place("end_", place.text, starts, edit.end),
+        }
+        for edit in edits[:REPAIRS_MAX]
+    ]  # fmt: skip
+    return {"items": items, "next": None}
+
+
+def _with(text: str, edit: Edit) -> str:
+    return text[: edit.start] + edit.text + text[edit.end :]
+
+
+def _is_sound(text: str) -> bool:
+    reading = read(text, NAME)
+    return reading.ok and prove(reading, budget=Budget(TRIED_S)).verdict == "sound"
 
 
 # Testing

@@ -10,13 +10,13 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections import deque
-from typing import Any, Final
+from collections.abc import Callable
+from typing import Any, Final, Protocol
 
 from litestar import WebSocket
 from litestar.exceptions import WebSocketDisconnect
 
-from petra.engine import Engine
-from petra.engine.workers import Bounds
+from petra.engine.workers import Bounds, HeardLink
 from petra.wire.connection import LostError, NonsenseError
 from petra.wire.frames import MAX_FRAME, AnyFrame, FrameError, decode, encode
 
@@ -39,6 +39,8 @@ class WorkerSocket:
         self._queue: deque[bytes] = deque()
         self._unread = 0
         self._some = asyncio.Event()
+        self.executions: Callable[[], set[str]] = set
+        """Which executions it has runs of."""
         self.overrun = False
         """It does not read what it is sent."""
 
@@ -83,12 +85,23 @@ class WorkerSocket:
             raise LostError(str(error)) from None
 
 
+class Hears(Protocol):
+    """Who takes what a worker says: an engine, or several."""
+
+    async def converse(self, link: HeardLink, *, bounds: Bounds) -> str:
+        """Take it until the connection is gone; return how the worker broke the protocol, if it did."""
+
+    def ended(self, link: HeardLink, why: str) -> None:
+        """There is no connection any more, and why, if the worker broke the protocol."""
+
+
 async def talk(
-    engine: Engine, worker: WorkerSocket, bounds: Bounds, over: asyncio.Future[None]
+    hears: Hears, worker: WorkerSocket, bounds: Bounds, over: asyncio.Future[None]
 ) -> None:
-    """Let a worker talk with the engine until its connection or its token is ``over``; ``bounds`` are what it may do."""
-    hearing = asyncio.create_task(engine.connections.converse(worker, bounds=bounds))
+    """Let a worker talk until its connection or its token is ``over``; ``bounds`` are what it may do."""
+    hearing = asyncio.create_task(hears.converse(worker, bounds=bounds))
     writing = asyncio.create_task(worker.write())
+    why = ""
     try:
         either: set[asyncio.Future[Any]] = {hearing, writing, over}
         await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
@@ -100,5 +113,5 @@ async def talk(
         for task in (hearing, writing):
             task.cancel()
         await asyncio.gather(hearing, writing, return_exceptions=True)
-    engine.connections.ended(worker, why)
+        hears.ended(worker, why)  # however it came: else it would be given runs for ever
     await worker.close(why)

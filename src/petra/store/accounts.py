@@ -82,9 +82,6 @@ class Accounts(Protocol):
     ) -> list[AuditRow]:
         """List entries behind a number, oldest first; with ``before`` those before that one, newest first."""
 
-    async def audit_end(self) -> AuditRow | None:
-        """Return the last entry, or None."""
-
 
 def chained(last: AuditRow | None, notes: Sequence[AuditNote]) -> list[AuditRow]:
     """Return entries that follow the last one."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 from petra.errors import UsageError
@@ -13,6 +14,8 @@ STORE = "PETRA_STORE"
 """The variable that names the store of whoever names none: the address of a PostgreSQL database."""
 BUCKET = "PETRA_OBJECTS"
 """The variable that names where large results are, if not in the folder: the address of a bucket."""
+
+_PASSWORD = re.compile(r"(?<=://)([^/@:]*):[^@]*@")
 
 
 async def open_store(where: Path | str, *, readonly: bool = False) -> Store:
@@ -36,3 +39,8 @@ async def open_store(where: Path | str, *, readonly: bool = False) -> Store:
             "PostgreSQL needs 'asyncpg'; install it with pip install 'petra[postgres]'"
         ) from None
     return await PostgresStore.open(where)
+
+
+def without_password(address: str) -> str:
+    """Return an address as it may be shown."""
+    return _PASSWORD.sub(r"\1:***@", address)

@@ -33,7 +33,7 @@ HASH_BYTES = 8
 
 _log = logging.getLogger(__name__)
 
-Head = tuple[str, int, str]
+AnchoredHead = tuple[str, int, str]
 """An execution, its version, and the beginning of the hash of the record of that version."""
 
 
@@ -65,7 +65,7 @@ class Lost(Row, frozen=True):
 class AnchorLine(msgspec.Struct, omit_defaults=True, frozen=True):
     """One line: heads that a commit made, executions that are going to be deleted, losses that were accepted."""
 
-    heads: list[Head] = []
+    heads: list[AnchoredHead] = []
     gone: list[str] = []
     accepted: list[Lost] = []
 
@@ -79,7 +79,7 @@ def anchor_of(store: Path) -> Path:
     return store.with_name(store.name + ".heads")
 
 
-def head_of(execution: str, version: int, digest: bytes) -> Head:
+def head_of(execution: str, version: int, digest: bytes) -> AnchoredHead:
     """Return what the anchor keeps of a head."""
     return execution, version, digest[:HASH_BYTES].hex()
 
@@ -87,8 +87,8 @@ def head_of(execution: str, version: int, digest: bytes) -> Head:
 class Held(msgspec.Struct):
     """What an anchor says: the latest head of each execution, oldest first, and the losses that were accepted."""
 
-    heads: dict[str, Head] = {}
-    last: list[Head] = []
+    heads: dict[str, AnchoredHead] = {}
+    last: list[AnchoredHead] = []
     accepted: list[Lost] = []
 
 
@@ -138,11 +138,11 @@ class Anchor:
         torn = self._end > 0 and os.pread(self._file, 1, self._end - 1) != b"\n"
         self._late = b"\n" if torn else b""
         held = read_anchor(path)
-        self._last: Sequence[Head] = held.last
+        self._last: Sequence[AnchoredHead] = held.last
         self._accepted = held.accepted[-ACCEPTED_MAX:]
         self.is_synced = True
 
-    def append(self, heads: Sequence[Head]) -> None:
+    def append(self, heads: Sequence[AnchoredHead]) -> None:
         """Say where logs stand; call it when that is durable."""
         self._last = heads
         self._late += _written(AnchorLine(heads=list(heads)))

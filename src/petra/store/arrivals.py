@@ -14,6 +14,8 @@ from petra.store.rows import ArrivalFilter, ArrivalRow, Page, shard_of
 
 ARRIVALS_MAX = 100
 """So many are listed at once, unless told."""
+UNSETTLED = frozenset({"waiting", "dead"})
+"""States that have an index of their own: few are in them."""
 COLUMNS = (
     "id", "namespace", "trigger", "key", "due", "created", "updated", "body", "state", "execution", "attempts", "error",
     "until",

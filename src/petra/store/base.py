@@ -188,7 +188,7 @@ class Store(Protocol):
     async def lease(self, rows: Sequence[PendingRow]) -> set[str]:
         """Write down under which leases workers elsewhere have assignments; return those that are written.
 
-        One whose delivery is not the one that is out any more is not. Nobody waits for the disk: what a power cut takes
+        One whose delivery is not the one that is out any more is not, or is found by nobody. Nobody waits for the disk: what a power cut takes
         away with the machine is handed out anew, as what no worker has.
         """
 
@@ -206,7 +206,7 @@ class Store(Protocol):
     async def work_items(
         self, wanted: WorkItemFilter, *, cursor: str | None = None, limit: int = PAGE
     ) -> Page[WorkItemRow]:
-        """List work items by priority, then age."""
+        """List work items in the order that is wanted."""
 
     async def count_work_items(self, wanted: WorkItemFilter) -> dict[str, int]:
         """Count work items by state."""

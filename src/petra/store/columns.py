@@ -38,7 +38,7 @@ def pending_of(row: Sequence[Any]) -> PendingRow:
     """Read an assignment that is out."""
     return PendingRow(
         execution=row[0],
-        pending=Pending(run=row[1], chunk=row[2], delivery=row[3], pool=row[4]),
+        pending=Pending(run=row[1], chunk=row[2], delivery=row[3], pool=row[4], kinds=row[7]),
         lease=row[5],
         namespace=row[6],
     )

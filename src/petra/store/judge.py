@@ -13,7 +13,7 @@ from typing import TypeVar
 
 import msgspec
 
-from petra.errors import UsageError
+from petra.errors import MalformedError, UsageError
 from petra.store.base import ChangeFate, Fate
 from petra.store.rows import (
     Answer,
@@ -36,7 +36,7 @@ ANYBODY = "anybody"
 ANY_ROLE = "*"
 
 
-class Head(Row, frozen=True):
+class LogHead(Row, frozen=True):
     """Where a log stands. ``ended`` and ``status`` guard the end of an execution."""
 
     version: int
@@ -45,7 +45,7 @@ class Head(Row, frozen=True):
     status: str = ""
 
 
-NOTHING = Head(version=0, hash=b"")
+NOTHING = LogHead(version=0, hash=b"")
 
 
 def check_batch(batch: Batch) -> None:
@@ -104,7 +104,7 @@ def replaces(playbook: PlaybookRow, current: str) -> bool:
 
 def judge(
     change: Change,
-    head: Head,
+    head: LogHead,
     *,
     owned: bool,
     known: Mapping[str, Answer],
@@ -134,19 +134,19 @@ def judge(
     return ChangeFate(execution=change.execution, fate=Fate.APPLIED, version=version)
 
 
-def must_write(change: Change, outcome: ChangeFate, head: Head) -> bool:
+def must_write(change: Change, outcome: ChangeFate, head: LogHead) -> bool:
     """Whether an applied change is new, and not one that an earlier commit stored."""
     return outcome.fate is Fate.APPLIED and change.expected_version == head.version
 
 
-def _reopens(row: ExecutionRow | None, head: Head) -> bool:
+def _reopens(row: ExecutionRow | None, head: LogHead) -> bool:
     if row is None or head.ended is None:
         return False
     return row.ended != head.ended or row.status != head.status
 
 
 def _outcome(
-    change: Change, fate: Fate, head: Head, answers: tuple[Answer, ...] = ()
+    change: Change, fate: Fate, head: LogHead, answers: tuple[Answer, ...] = ()
 ) -> ChangeFate:
     return ChangeFate(execution=change.execution, fate=fate, version=head.version, answers=answers)
 
@@ -206,6 +206,7 @@ def fits(row: ExecutionRow, wanted: ExecutionFilter) -> bool:
         and (not wanted.statuses or row.status in wanted.statuses)
         and (wanted.playbook is None or row.playbook == wanted.playbook)
         and (wanted.digest is None or row.digest == wanted.digest)
+        and (not wanted.digests or row.digest in wanted.digests)
         and (wanted.parent is None or row.parent == wanted.parent)
         and (wanted.since is None or row.started >= wanted.since)
         and (wanted.until is None or row.started < wanted.until)
@@ -235,6 +236,34 @@ def seeks(wanted: WorkItemFilter) -> tuple[str, ...] | None:
     return tuple(words)
 
 
+def item_fits(item: WorkItemRow, of: ExecutionRow | None, wanted: WorkItemFilter) -> bool:
+    """Tell whether a filter finds a work item of an execution."""
+    asked = f"{item.title}\n{item.step}\n{item.execution}".casefold()
+    return (
+        wanted.namespace in (None, item.namespace)
+        and (not wanted.states or item.state in wanted.states)
+        and (wanted.step is None or item.step == wanted.step)
+        and (wanted.execution is None or item.execution == wanted.execution)
+        and (wanted.playbook is None or (of is not None and of.playbook == wanted.playbook))
+        and (not wanted.digests or (of is not None and of.digest in wanted.digests))
+        and (wanted.due_until is None or (item.due is not None and item.due < wanted.due_until))
+        and not (wanted.no_due and item.due is not None)
+        and wanted.text.casefold() in asked
+        and _concerns(item, wanted)
+    )
+
+
+def _concerns(item: WorkItemRow, wanted: WorkItemFilter) -> bool:
+    words = seeks(wanted)
+    if words is None:
+        return True
+    if wanted.user in item.excluded:
+        return False
+    if item.holder is not None:
+        return item.holder == wanted.user
+    return not set(words).isdisjoint(offers(item))
+
+
 def behind(prefix: str) -> str:
     """Return the first text that comes after every text with that beginning."""
     return prefix[:-1] + chr(ord(prefix[-1]) + 1)
@@ -249,11 +278,11 @@ def read_cursor(cursor: str, kind: type[T]) -> T:
     """Return the parts of a cursor.
 
     Raises:
-        UsageError: it is none of ours.
+        MalformedError: it is none of ours.
     """
     try:
         return msgspec.json.decode(base64.urlsafe_b64decode(cursor), type=kind)
     except (ValueError, msgspec.MsgspecError) as error:
-        raise UsageError(
-            f"'{cursor}' is not a cursor of this list; begin again without one"
+        raise MalformedError(
+            f"'{cursor[:40]}' is not a cursor of this list; begin again without one"
         ) from error

@@ -17,8 +17,8 @@ from petra.private import FILE
 from petra.store.anchor import (
     HASH_BYTES,
     Anchor,
+    AnchoredHead,
     AnchorLine,
-    Head,
     Lost,
     head_of,
     read_anchor,
@@ -44,18 +44,18 @@ def lost(connection: apsw.Connection, anchor: Path, *, all_of_it: bool) -> list[
     return _missing(connection, held.heads.values())
 
 
-def _missing(connection: apsw.Connection, heads: Iterable[Head]) -> list[Lost]:
+def _missing(connection: apsw.Connection, heads: Iterable[AnchoredHead]) -> list[Lost]:
     if not connection.execute(_SQL["has_executions"]).get:
         return [Lost(execution=name, kept=0, version=version) for name, version, _ in heads]
-    found = []
+    losses = []
     for name, version, mark in heads:
         row = connection.execute(_SQL["head"], (name,)).get
         stream, kept, digest = row[:3] if row is not None else (0, 0, b"")
         if kept > version:
             digest = connection.execute(_SQL["hash_at"], (stream << SEQ_BITS | version,)).get or b""
         if kept < version or digest[:HASH_BYTES].hex() != mark:
-            found.append(Lost(execution=name, kept=min(kept, version), version=version))
-    return found
+            losses.append(Lost(execution=name, kept=min(kept, version), version=version))
+    return losses
 
 
 def words(path: Path, found: Sequence[Lost]) -> str:
@@ -89,7 +89,7 @@ def accept(connection: apsw.Connection, path: Path, found: Sequence[Lost]) -> No
     )
 
 
-def _heads(connection: apsw.Connection, found: Iterable[Lost]) -> list[Head]:
+def _heads(connection: apsw.Connection, found: Iterable[Lost]) -> list[AnchoredHead]:
     """Return where the logs that lost something stand now."""
     if not connection.execute(_SQL["has_executions"]).get:
         return []

@@ -18,26 +18,27 @@ from petra.errors import UsageError
 from petra.namespaces import DEFAULT
 from petra.store.base import PAGE, READ_LIMIT, ChangeFate, Committed, CountedBy
 from petra.store.bus import InProcessBus
+from petra.store.item_order import order_of
 from petra.store.judge import (
     NOTHING,
-    Head,
+    LogHead,
     check_batch,
     fits,
+    item_fits,
     judge,
     judge_answers,
     must_write,
-    offers,
     owned_lines,
     owns,
     read_cursor,
     replaces,
-    seeks,
     write_cursor,
 )
 from petra.store.memory_accounts import MemoryAccounts
 from petra.store.memory_arrivals import MemoryArrivals
 from petra.store.memory_notifications import MemoryNotifications
 from petra.store.memory_permits import MemoryPermits
+from petra.store.paging import page_of
 from petra.store.rows import (
     Answer,
     AuditNote,
@@ -79,8 +80,8 @@ class _Stream:
         self.commands: set[str] = set()
 
     @property
-    def head(self) -> Head:
-        return Head(
+    def head(self) -> LogHead:
+        return LogHead(
             version=len(self.records),
             hash=self.records[-1].hash,
             ended=self.row.ended,
@@ -204,10 +205,10 @@ class MemoryStore:
         self, executions: Collection[str], *, most: int = READ_LIMIT
     ) -> dict[str, tuple[StoredExecution, list[RecordRow]]]:
         """Return several executions with their whole logs."""
-        found = ((key, self._streams.get(key)) for key in executions)
+        streams = ((key, self._streams.get(key)) for key in executions)
         return {
             key: (stream.stored(), list(stream.records))
-            for key, stream in found
+            for key, stream in streams
             if stream is not None and len(stream.records) <= most
         }
 
@@ -244,10 +245,10 @@ class MemoryStore:
         self, *, shards: Collection[int] | None = None, after: str = "", limit: int = PAGE
     ) -> list[StoredExecution]:
         """List executions that have not ended."""
-        found = (
+        unended = (
             s.stored() for key, s in self._within(shards) if key > after and s.row.ended is None
         )
-        return sorted(found, key=lambda stored: stored.row.id)[:limit]
+        return sorted(unended, key=lambda stored: stored.row.id)[:limit]
 
     async def count_executions(
         self,
@@ -269,16 +270,16 @@ class MemoryStore:
     async def snapshot(self, execution: str, *, upto: int | None = None) -> Snapshot | None:
         """Return the latest snapshot, or None."""
         stream = self._streams.get(execution)
-        found = stream.snapshots if stream is not None else {}
-        fit = [version for version in found if upto is None or version <= upto]
-        return found[max(fit)] if fit else None
+        snapshots = stream.snapshots if stream is not None else {}
+        fit = [version for version in snapshots if upto is None or version <= upto]
+        return snapshots[max(fit)] if fit else None
 
     async def due(
         self, until: float, *, shards: Collection[int] | None = None, limit: int = PAGE
     ) -> list[WakeUp]:
         """List wake-ups that are due."""
-        found = [row for row in self._wake_ups(shards) if row.due <= until]
-        return sorted(found, key=lambda row: (row.due, row.execution))[:limit]
+        wakes = [row for row in self._wake_ups(shards) if row.due <= until]
+        return sorted(wakes, key=lambda row: (row.due, row.execution))[:limit]
 
     async def pending(
         self,
@@ -322,24 +323,23 @@ class MemoryStore:
         self, *, shards: Collection[int] | None = None, limit: int = PAGE
     ) -> list[Letter]:
         """List letters that nobody has carried out yet."""
-        found = (
+        letters = (
             letter
             for letter in self._letters.values()
             if shards is None or shard_of(letter.execution) in shards
         )
-        return list(itertools.islice(found, limit))
+        return list(itertools.islice(letters, limit))
 
     async def work_items(
         self, wanted: WorkItemFilter, *, cursor: str | None = None, limit: int = PAGE
     ) -> Page[WorkItemRow]:
-        """List work items by priority, then age."""
-        behind = read_cursor(cursor, tuple[int, float, str, str]) if cursor is not None else None
-        rows = sorted(self._items(wanted), key=_rank)
-        if behind is not None:
-            rows = [row for row in rows if _rank(row) > behind]
-        more = len(rows) > limit
-        rows = rows[:limit]
-        return Page(rows=tuple(rows), cursor=write_cursor(*_rank(rows[-1])) if more else None)
+        """List work items in the order that is wanted."""
+        order = order_of(wanted.sort)
+        rows = sorted(self._items(wanted), key=order.place, reverse=order.descending)
+        if cursor is not None:
+            last = order.read(cursor)
+            rows = [row for row in rows if order.is_behind(row, last)]
+        return page_of(rows, limit, order.cursor)
 
     async def count_work_items(self, wanted: WorkItemFilter) -> dict[str, int]:
         """Count work items by state."""
@@ -356,12 +356,12 @@ class MemoryStore:
 
     async def playbook(self, digest: str, namespace: str | None = None) -> PlaybookRow | None:
         """Return a playbook by its digest, or None."""
-        found = (
+        playbooks = (
             p
             for (key, place), p in self._playbooks.items()
             if key == digest and namespace in (None, place)
         )
-        return next(found, None)
+        return next(playbooks, None)
 
     async def find_playbook(
         self, path: str, version: str | None = None, namespace: str = DEFAULT
@@ -446,11 +446,11 @@ class MemoryStore:
         """Delete executions that ended before a time."""
         ended = ((s.row.ended, key) for key, s in self._streams.items() if s.row.ended is not None)
         gone = [key for at, key in sorted(ended) if at < before][:limit]
-        found = self._delete(gone)
+        deleted = self._delete(gone)
         held = {name for stream in self._streams.values() for name in stream.commands}
         for command in [c for c, a in self._answers.items() if a.at < before and c not in held]:
             del self._answers[command]
-        return found
+        return deleted
 
     async def archive(
         self, path: str, namespace: str = DEFAULT, note: AuditNote | None = None
@@ -532,7 +532,8 @@ class MemoryStore:
 
     def _items(self, wanted: WorkItemFilter) -> Iterator[WorkItemRow]:
         for stream in self._streams.values():
-            yield from (item for item in stream.items.values() if _is_offered(item, wanted))
+            of = stream.row
+            yield from (item for item in stream.items.values() if item_fits(item, of, wanted))
 
 
 def _touched(row: ExecutionRow, at: float) -> ExecutionRow:
@@ -541,10 +542,6 @@ def _touched(row: ExecutionRow, at: float) -> ExecutionRow:
 
 def _place(stored: StoredExecution) -> tuple[float, str]:
     return (stored.row.started, stored.row.id)
-
-
-def _rank(item: WorkItemRow) -> tuple[int, float, str, str]:
-    return (item.priority, item.created, item.execution, item.id)
 
 
 def _counted(names: Iterable[str]) -> dict[str, int]:
@@ -558,24 +555,3 @@ def _counted_as(row: ExecutionRow, by: CountedBy) -> tuple[str | int, str]:
     if by == "hour":
         return int(row.started // 3600) * 3600, row.status
     return (row.status if by == "status" else row.playbook), ""
-
-
-def _is_offered(item: WorkItemRow, wanted: WorkItemFilter) -> bool:
-    return (
-        wanted.namespace in (None, item.namespace)
-        and (not wanted.states or item.state in wanted.states)
-        and (wanted.step is None or item.step == wanted.step)
-        and (wanted.execution is None or item.execution == wanted.execution)
-        and _concerns(item, wanted)
-    )
-
-
-def _concerns(item: WorkItemRow, wanted: WorkItemFilter) -> bool:
-    words = seeks(wanted)
-    if words is None:
-        return True
-    if wanted.user in item.excluded:
-        return False
-    if item.holder is not None:
-        return item.holder == wanted.user
-    return not set(words).isdisjoint(offers(item))

@@ -24,8 +24,8 @@ class MemoryAccounts:
         self, kind: str, *, after: str = "", limit: int = ACCOUNTS_MAX
     ) -> list[Account]:
         """List accounts of a kind by name."""
-        found = [one for one in self._accounts.values() if one.kind == kind and one.name > after]
-        return sorted(found, key=lambda one: one.name)[:limit]
+        accounts = [one for one in self._accounts.values() if one.kind == kind and one.name > after]
+        return sorted(accounts, key=lambda one: one.name)[:limit]
 
     async def keep(self, account: Account, note: AuditNote | None = None) -> bool:
         """Store an account; False where it is not at the version before this one."""
@@ -38,9 +38,9 @@ class MemoryAccounts:
 
     async def forget(self, kind: str, name: str, note: AuditNote | None = None) -> bool:
         """Delete an account."""
-        found = self._accounts.pop((kind, name), None) is not None
-        self.add_notes(note if found else None)
-        return found
+        known = self._accounts.pop((kind, name), None) is not None
+        self.add_notes(note if known else None)
+        return known
 
     async def forget_old(self, before: float) -> int:
         """Delete the accounts that were good until then."""
@@ -80,12 +80,8 @@ class MemoryAccounts:
         rows = (
             self._audit if before is None else self._audit[before - 2 :: -1] if before > 1 else []
         )
-        found = (
+        wanted = (
             row for row in rows
             if row.number > after and namespace in (None, row.namespace) and actor in (None, row.actor)
         )  # fmt: skip
-        return list(islice(found, limit))
-
-    async def audit_end(self) -> AuditRow | None:
-        """Return the last entry."""
-        return self._audit[-1] if self._audit else None
+        return list(islice(wanted, limit))

@@ -6,7 +6,8 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 
 from petra.store.arrivals import ARRIVALS_MAX
-from petra.store.judge import read_cursor, write_cursor
+from petra.store.judge import read_cursor
+from petra.store.paging import latest_first
 from petra.store.rows import ArrivalFilter, ArrivalRow, Page, shard_of
 
 
@@ -37,12 +38,12 @@ class MemoryArrivals:
         self, until: float, *, shards: Collection[int] | None = None, limit: int = ARRIVALS_MAX
     ) -> list[ArrivalRow]:
         """List those that wait and are due by then."""
-        found = [
+        arrivals = [
             row
             for row in self._rows.values()
             if row.state == "waiting" and row.due <= until and (shards is None or shard_of(row.id) in shards)
         ]  # fmt: skip
-        return sorted(found, key=lambda row: (row.due, row.id))[:limit]
+        return sorted(arrivals, key=lambda row: (row.due, row.id))[:limit]
 
     async def settle(self, rows: Sequence[ArrivalRow]) -> None:
         """Store what became of some."""
@@ -53,7 +54,7 @@ class MemoryArrivals:
     ) -> Page[ArrivalRow]:
         """List them, the latest first."""
         behind = read_cursor(cursor, tuple[float, str]) if cursor is not None else None
-        found = [
+        arrivals = [
             row
             for row in self._rows.values()
             if row.namespace == wanted.namespace
@@ -61,12 +62,8 @@ class MemoryArrivals:
             and wanted.state in (None, row.state)
             and (behind is None or (row.created, row.id) < behind)
         ]
-        found.sort(key=lambda row: (row.created, row.id), reverse=True)
-        last = found[limit - 1] if len(found) > limit else None
-        return Page(
-            rows=tuple(found[:limit]),
-            cursor=None if last is None else write_cursor(last.created, last.id),
-        )
+        arrivals.sort(key=lambda row: (row.created, row.id), reverse=True)
+        return latest_first(arrivals, limit)
 
     async def dead(self, namespace: str) -> dict[str, int]:
         """Count the dead ones of a namespace by trigger."""

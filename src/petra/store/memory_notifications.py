@@ -7,9 +7,10 @@ from collections.abc import Collection, Iterable, Sequence
 
 import msgspec
 
-from petra.store.judge import read_cursor, write_cursor
+from petra.store.judge import read_cursor
 from petra.store.memory_accounts import MemoryAccounts
 from petra.store.notifications import NOTIFICATIONS_MAX
+from petra.store.paging import latest_first
 from petra.store.rows import AuditNote, NotificationFilter, NotificationRow, Page, shard_of
 
 
@@ -27,27 +28,29 @@ class MemoryNotifications:
 
     async def channels(self, *, shards: Collection[int] | None = None) -> dict[str, float]:
         """Return the channels that something waits for, each with when the first of it is due."""
-        found: dict[str, float] = {}
+        channels: dict[str, float] = {}
         for row in self._rows.values():
             if row.state == "waiting" and (shards is None or shard_of(row.channel) in shards):
-                found[row.channel] = min(row.due, found.get(row.channel, row.due))
-        return found
+                channels[row.channel] = min(row.due, channels.get(row.channel, row.due))
+        return channels
 
     async def due(
         self, channel: str, until: float, *, limit: int = NOTIFICATIONS_MAX
     ) -> list[NotificationRow]:
         """List those of a channel that wait and are due by then."""
-        found = [
+        notifications = [
             row
             for row in self._rows.values()
             if row.state == "waiting" and row.due <= until and row.channel == channel
         ]
-        return sorted(found, key=lambda row: (row.due, row.id))[:limit]
+        return sorted(notifications, key=lambda row: (row.due, row.id))[:limit]
 
     async def together(self, sending: str) -> list[NotificationRow]:
         """List those that go out under one id and still wait."""
-        found = [r for r in self._rows.values() if r.sending == sending and r.state == "waiting"]
-        return sorted(found, key=lambda row: row.id)
+        notifications = [
+            r for r in self._rows.values() if r.sending == sending and r.state == "waiting"
+        ]
+        return sorted(notifications, key=lambda row: row.id)
 
     async def settle(self, rows: Sequence[NotificationRow], note: AuditNote | None = None) -> None:
         """Store what became of some."""
@@ -73,7 +76,7 @@ class MemoryNotifications:
     ) -> Page[NotificationRow]:
         """List them, the latest first."""
         behind = read_cursor(cursor, tuple[float, str]) if cursor is not None else None
-        found = [
+        notifications = [
             row
             for row in self._rows.values()
             if wanted.state in (None, row.state)
@@ -82,12 +85,8 @@ class MemoryNotifications:
             and wanted.namespace in (None, row.namespace)
             and (behind is None or (row.created, row.id) < behind)
         ]
-        found.sort(key=lambda row: (row.created, row.id), reverse=True)
-        last = found[limit - 1] if len(found) > limit else None
-        return Page(
-            rows=tuple(found[:limit]),
-            cursor=None if last is None else write_cursor(last.created, last.id),
-        )
+        notifications.sort(key=lambda row: (row.created, row.id), reverse=True)
+        return latest_first(notifications, limit)
 
     async def count(self) -> dict[str, int]:
         """Count them by state."""

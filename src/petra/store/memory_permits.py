@@ -37,8 +37,8 @@ class MemoryPermits:
 
     async def waited_for(self, *, shards: Collection[int] | None = None) -> list[LineName]:
         """Return the lines in which somebody waits."""
-        found = {row.line for row in self._rows.values() if row.state == "waiting"}
-        return sorted(line for line in found if shards is None or line.shard in shards)
+        lines = {row.line for row in self._rows.values() if row.state == "waiting"}
+        return sorted(line for line in lines if shards is None or line.shard in shards)
 
     async def line(self, name: LineName, *, most: int = SHOWN) -> LineRow:
         """Return a line."""
@@ -53,8 +53,8 @@ class MemoryPermits:
 
     async def of(self, execution: str) -> list[PermitRow]:
         """Return what an execution holds and waits for."""
-        found = (row for row in self._rows.values() if row.execution == execution)
-        return sorted(found, key=lambda row: row.id)
+        permits = (row for row in self._rows.values() if row.execution == execution)
+        return sorted(permits, key=lambda row: row.id)
 
     async def ahead(self, permit: PermitRow) -> int:
         """Count those who wait in front of one."""
@@ -94,9 +94,9 @@ class MemoryPermits:
 
 
 def _counted(rows: Iterable[PermitRow]) -> list[LineCount]:
-    found: dict[LineName, list[int]] = {}
+    lines: dict[LineName, list[int]] = {}
     for row in rows:
-        counts = found.setdefault(row.line, [0, 0])
+        counts = lines.setdefault(row.line, [0, 0])
         counts[0] += row.units if row.state in _IN_USE else 0
         counts[1] += row.state == "waiting"
-    return [LineCount(line=name, used=u, waiting=w) for name, (u, w) in found.items()]
+    return [LineCount(line=name, used=u, waiting=w) for name, (u, w) in lines.items()]

@@ -13,6 +13,8 @@ from petra.store.rows import AuditNote, NotificationFilter, NotificationRow, Pag
 
 NOTIFICATIONS_MAX = 100
 """So many are listed at once, unless told."""
+NOTES_MAX = 1_000
+"""From so many notes of what changed its state they are added up."""
 COLUMNS = (
     "id", "execution", "channel", "about", "due", "created", "updated", "body", "person", "state", "attempts",
     "sending", "error", "namespace",

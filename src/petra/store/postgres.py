@@ -21,12 +21,13 @@ import asyncpg  # type: ignore[import-untyped]
 
 from petra.errors import UsageError
 from petra.namespaces import DEFAULT
+from petra.store import postgres_items as items
 from petra.store import postgres_lists as lists
 from petra.store import postgres_write as writing
 from petra.store.base import PAGE, READ_LIMIT, Committed, CountedBy
 from petra.store.columns import execution_of, pending_of
 from petra.store.errors import FullError, UnavailableError, UncertainError
-from petra.store.judge import behind, check_batch, read_cursor, seeks, write_cursor
+from petra.store.judge import behind, check_batch, write_cursor
 from petra.store.postgres_accounts import PostgresAccounts
 from petra.store.postgres_arrivals import PostgresArrivals
 from petra.store.postgres_bus import PostgresBus
@@ -331,12 +332,12 @@ class PostgresStore:
         self, executions: Collection[str], *, most: int = READ_LIMIT
     ) -> dict[str, tuple[StoredExecution, list[RecordRow]]]:
         """Return several executions with their whole logs."""
-        found: dict[str, tuple[StoredExecution, list[RecordRow]]] = {}
+        logs: dict[str, tuple[StoredExecution, list[RecordRow]]] = {}
         names = list(executions)
         streams: dict[int, list[RecordRow]] = {}
         for row in await self._fetch("executions_of", names, most):
             stored = execution_of(row)
-            found[stored.row.id] = stored, streams.setdefault(row[13], [])
+            logs[stored.row.id] = stored, streams.setdefault(row[13], [])
         for row in await self._fetch("records_of", list(streams)):
             streams[row[0]].append(
                 RecordRow(
@@ -346,7 +347,7 @@ class PostgresStore:
         # two looks are not one moment: leave out what the log has outrun since
         return {
             key: (stored, records[: stored.version])
-            for key, (stored, records) in found.items()
+            for key, (stored, records) in logs.items()
             if len(records) >= stored.version
         }
 
@@ -372,8 +373,8 @@ class PostgresStore:
     async def _ended_at(self, looked: lists.LookedAt) -> str | None:
         """Return a cursor at the last that was looked at; None where no more is there."""
         query = looked.end()
-        found = [] if query is None else await self._ask_planned(*query)
-        return write_cursor(*found[0]) if found else None
+        latest = [] if query is None else await self._ask_planned(*query)
+        return write_cursor(*latest[0]) if latest else None
 
     async def live(
         self, *, shards: Collection[int] | None = None, after: str = "", limit: int = PAGE
@@ -436,29 +437,18 @@ class PostgresStore:
     async def work_items(
         self, wanted: WorkItemFilter, *, cursor: str | None = None, limit: int = PAGE
     ) -> Page[WorkItemRow]:
-        """List work items by priority, then age."""
-        behind: tuple[object, ...] = (None, None, None, None)
-        if cursor is not None:
-            behind = read_cursor(cursor, tuple[int, float, str, str])
-        found = await self._fetch("work_items", *_items_wanted(wanted), *behind, limit + 1)
-        rows = [_work_item(row) for row in found]
-        last = rows[limit - 1] if len(rows) > limit else None
-        return Page(
-            rows=tuple(rows[:limit]),
-            cursor=None
-            if last is None
-            else write_cursor(last.priority, last.created, last.execution, last.id),
-        )
+        """List work items in the order that is wanted."""
+        rows = await self._ask(*items.page(wanted, cursor, limit + 1))
+        return items.paged(wanted, rows, limit)
 
     async def count_work_items(self, wanted: WorkItemFilter) -> dict[str, int]:
         """Count work items by state."""
-        rows = await self._fetch("count_work_items", *_items_wanted(wanted))
-        return {row[0]: row[1] for row in rows}
+        return {row[0]: row[1] for row in await self._ask(*items.count(wanted))}
 
     async def work_item(self, execution: str, item: str) -> WorkItemRow | None:
         """Return a work item, or None."""
         row = await self._one("work_item", execution, item)
-        return None if row is None else _work_item(row)
+        return None if row is None else items.work_item(row)
 
     async def answer(self, command: str) -> Answer | None:
         """Return what a command was answered, or None."""
@@ -537,38 +527,6 @@ class PostgresStore:
     async def backup(self, target: Path) -> None:
         """Refuse: the database has better means."""
         raise UsageError(f"PostgreSQL is backed up with its own tools: pg_dump --file {target}")
-
-
-def _items_wanted(wanted: WorkItemFilter) -> tuple[object, ...]:
-    words = seeks(wanted)
-    return (
-        list(wanted.states) or None,
-        wanted.step,
-        wanted.execution,
-        None if words is None else list(words),
-        wanted.user,
-        wanted.namespace,
-    )
-
-
-def _work_item(row: Sequence[Any]) -> WorkItemRow:
-    return WorkItemRow(
-        id=row[0],
-        execution=row[1],
-        step=row[2],
-        state=row[3],
-        created=row[4],
-        updated=row[5],
-        title=row[6],
-        users=tuple(row[7]),
-        roles=tuple(row[8]),
-        excluded=tuple(row[9]),
-        holder=row[10],
-        priority=row[11],
-        due=row[12],
-        body=row[13],
-        namespace=row[14],
-    )
 
 
 def _playbook(row: Sequence[Any]) -> PlaybookRow:

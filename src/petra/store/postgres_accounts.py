@@ -65,9 +65,9 @@ class PostgresAccounts:
         """Delete an account."""
 
         async def work(connection: Any) -> bool:
-            found = await connection.fetchval(_SQL["forget_account"], kind, name) is not None
-            await append_notes(connection, note if found else None)
-            return found
+            known = await connection.fetchval(_SQL["forget_account"], kind, name) is not None
+            await append_notes(connection, note if known else None)
+            return known
 
         return await self._write(work)
 
@@ -101,11 +101,6 @@ class PostgresAccounts:
         query, end = ("audit", after) if before is None else ("audit_backwards", before)
         rows = await self._fetch(query, end, limit, namespace, actor)
         return [note_of(row) for row in rows]
-
-    async def audit_end(self) -> AuditRow | None:
-        """Return the last entry."""
-        rows = await self._fetch("audit_end")
-        return note_of(rows[0]) if rows else None
 
 
 async def append_notes(connection: Any, *notes: AuditNote | None) -> None:

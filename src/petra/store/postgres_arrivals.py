@@ -5,8 +5,15 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from typing import Any
 
-from petra.store.arrivals import ARRIVALS_MAX, arrival_columns, arrival_of, settled_arrival
-from petra.store.judge import read_cursor, write_cursor
+from petra.store.arrivals import (
+    ARRIVALS_MAX,
+    UNSETTLED,
+    arrival_columns,
+    arrival_of,
+    settled_arrival,
+)
+from petra.store.judge import read_cursor
+from petra.store.paging import latest_first
 from petra.store.postgres_accounts import Writing
 from petra.store.queries import Fetch, load_queries
 from petra.store.rows import ArrivalFilter, ArrivalRow, Page
@@ -63,15 +70,12 @@ class PostgresArrivals:
     ) -> Page[ArrivalRow]:
         """List them, the latest first."""
         created, name = read_cursor(cursor, tuple[float, str]) if cursor else (None, "")
+        of = "arrivals" if wanted.trigger is None else "arrivals_of_trigger"
         rows = await self._fetch(
-            "arrivals", wanted.namespace, wanted.trigger, wanted.state, created, name, limit + 1
-        )
-        found = [arrival_of(row) for row in rows]
-        last = found[limit - 1] if len(found) > limit else None
-        return Page(
-            rows=tuple(found[:limit]),
-            cursor=None if last is None else write_cursor(last.created, last.id),
-        )
+            "arrivals_unsettled" if wanted.state in UNSETTLED else of,
+            wanted.namespace, wanted.trigger, wanted.state, created, name, limit + 1,
+        )  # fmt: skip
+        return latest_first([arrival_of(row) for row in rows], limit)
 
     async def dead(self, namespace: str) -> dict[str, int]:
         """Count the dead ones of a namespace by trigger."""

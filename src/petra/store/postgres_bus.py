@@ -33,6 +33,8 @@ class PostgresBus:
     def __init__(self, dsn: str) -> None:
         self._dsn = dsn
         self._ear: Connection | None = None
+        self.ears = 0
+        """How often hearing was begun: what was told between two of them was not heard."""
         self._beginning = asyncio.Lock()
         self._mouth: Connection | None = None
         self._waiting: dict[str, None] = {}
@@ -66,6 +68,7 @@ class PostgresBus:
         async with self._beginning:
             if self._ear is None or self._ear.is_closed():
                 self._ear = await self._listening(heard)
+                self.ears += 1
 
     async def _listening(self, heard: Heard) -> Connection:
         try:

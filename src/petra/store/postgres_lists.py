@@ -33,19 +33,20 @@ _SQL = load_queries("postgres")
 _LEADS: Final = frozenset({"namespace", "since", "until", "behind", "before", "labels"})
 
 
-class _Values:
+class Values:
     """The values of a query, which it names by their numbers."""
 
     def __init__(self) -> None:
         self.all: list[object] = []
 
     def add(self, value: object) -> str:
+        """Take a value; return by what the query names it."""
         self.all.append(value)
         return f"${len(self.all)}"
 
-    def said(self, conditions: Iterable[Condition]) -> str:
-        """Return conditions that all hold."""
-        words = (_SQL[f"executions_{name}"].format(*map(self.add, given)) for name, given in conditions)  # fmt: skip
+    def said(self, conditions: Iterable[Condition], of: str = "executions") -> str:
+        """Return conditions of a table that all hold."""
+        words = (_SQL[f"{of}_{name}"].format(*map(self.add, given)) for name, given in conditions)
         return " AND ".join(words) or "true"
 
 
@@ -56,10 +57,12 @@ class LookedAt(msgspec.Struct, frozen=True):
     rest: Conditions
     order: str
     look_at: int | None
+    of_all: bool
+    """Whether each arm is taken from the part of an index that each namespace has: that of all of them has no order of its own."""
 
     def page(self, limit: int) -> Query:
         """Return the query of a page; where nothing judges what is looked at, that is enough for it."""
-        values = _Values()
+        values = Values()
         most = self.look_at if self.rest else limit
         sql = _SQL["executions"].format(
             looked_at=self._sql(values, most),
@@ -71,7 +74,7 @@ class LookedAt(msgspec.Struct, frozen=True):
 
     def counts(self, by: CountedBy) -> Query:
         """Return the query of a count."""
-        values = _Values()
+        values = Values()
         key, status = COUNTED_BY[by]
         source, rest = self._sql(values, self.look_at), values.said(self.rest.values())
         sql = _SQL["count_executions"].format(key=key, status=status, looked_at=source, rest=rest)
@@ -81,16 +84,17 @@ class LookedAt(msgspec.Struct, frozen=True):
         """Return the query of the last one that is looked at; None where all are."""
         if self.look_at is None:
             return None
-        values = _Values()
+        values = Values()
         source, last = self._sql(values, self.look_at), values.add(self.look_at - 1)
         sql = _SQL["executions_looked_at"].format(looked_at=source, order=self.order, last=last)
         return sql, values.all
 
-    def _sql(self, values: _Values, most: int | None) -> str:
+    def _sql(self, values: Values, most: int | None) -> str:
         """Return the query of what is looked at, so many at most; of several arms each has its order from an index."""
         look_at = "ALL" if most is None else values.add(most)
         shape = {"order": self.order, "look_at": look_at}
-        arms = [_SQL["arm"].format(lead=values.said(arm.values()), **shape) for arm in self.arms]
+        arm_of = _SQL["arm_of_all" if self.of_all and most is not None else "arm"]
+        arms = [arm_of.format(lead=values.said(arm.values()), **shape) for arm in self.arms]
         if len(arms) == 1:
             return arms[0]
         return _SQL["looked_at"].format(arms=" UNION ALL ".join(f"({arm})" for arm in arms), **shape)  # fmt: skip
@@ -117,6 +121,7 @@ def looked_at(
         rest={name: one for name, one in conditions.items() if name not in arms[0]},
         order="ASC" if wanted.oldest_first else "DESC",
         look_at=look_at,
+        of_all=not {"namespace", "child", "labels", "text"} & arms[0].keys(),
     )
 
 
@@ -129,7 +134,7 @@ def tallied_counts(wanted: ExecutionFilter, by: CountedBy) -> Query | None:
 def _from_tallies(wanted: ExecutionFilter, by: CountedBy, source: Tallied) -> Query:
     conditions = _narrowed(msgspec.structs.replace(wanted, since=None, until=None), None)
     key, status = COUNTED_BY[by] if by != "hour" else ("hour", "status")
-    values = _Values()
+    values = Values()
     where = values.said(conditions.values())
     bounds = {"first": values.add(source.since), "last": values.add(source.until)}
     space = [conditions["namespace"]] if "namespace" in conditions else []
@@ -162,6 +167,7 @@ def _narrowed(wanted: ExecutionFilter, cursor: str | None) -> Conditions:
         "statuses": list(wanted.statuses) or None,
         "playbook": wanted.playbook,
         "digest": wanted.digest,
+        "digests": list(wanted.digests) or None,
         "child" if wanted.parent else "parent": wanted.parent,
         "text": f"%{_literal(wanted.text.casefold())}%" if wanted.text else None,
         "since": wanted.since,

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from typing import Any
 
-from petra.store.judge import read_cursor, write_cursor
-from petra.store.notifications import NOTIFICATIONS_MAX, notification_of, settled_columns
+from petra.store.judge import read_cursor
+from petra.store.notifications import NOTES_MAX, NOTIFICATIONS_MAX, notification_of, settled_columns
+from petra.store.paging import latest_first
 from petra.store.postgres_accounts import Writing, append_notes
 from petra.store.queries import Fetch, load_queries
 from petra.store.rows import AuditNote, NotificationFilter, NotificationRow, Page
@@ -66,12 +67,7 @@ class PostgresNotifications:
             "notifications", wanted.state, wanted.channel, wanted.execution, wanted.namespace,
             created, name, limit + 1,
         )  # fmt: skip
-        found = [notification_of(row) for row in rows]
-        last = found[limit - 1] if len(found) > limit else None
-        return Page(
-            rows=tuple(found[:limit]),
-            cursor=None if last is None else write_cursor(last.created, last.id),
-        )
+        return latest_first([notification_of(row) for row in rows], limit)
 
     async def count(self) -> dict[str, int]:
         """Count them by state."""
@@ -81,6 +77,10 @@ class PostgresNotifications:
         """Delete those that wait no more."""
 
         async def work(connection: Any) -> int:
-            return len(await connection.fetch(_SQL["forget_notifications"], before))
+            gone = len(await connection.fetch(_SQL["forget_notifications"], before))
+            notes = await connection.fetchval(_SQL["notification_notes_counted"], NOTES_MAX)
+            if notes == NOTES_MAX:
+                await connection.execute(_SQL["add_up_notifications"])
+            return gone
 
         return await self._write(work)

@@ -18,7 +18,7 @@ from petra.store.arrivals import arrival_columns
 from petra.store.base import ChangeFate, Committed
 from petra.store.judge import (
     NOTHING,
-    Head,
+    LogHead,
     judge,
     judge_answers,
     must_write,
@@ -59,7 +59,7 @@ PURGE_RECORDS = 20_000
 # Statements by the kinds of rows they take, with the number of columns of each. Every plain step needs the
 # first one and nothing else: each further statement is a further way to the database and back.
 _STATEMENTS: dict[str, dict[str, int]] = {
-    "write": {"move": 4, "record": 7, "free": 3, "pend": 7},
+    "write": {"move": 4, "record": 7, "free": 3, "pend": 8},
     "wake": {"sleep": 1, "wake": 4},
 }
 _ORDER = (
@@ -86,7 +86,7 @@ class BatchWriter:
         self._connection = connection
         self._rows: defaultdict[str, list[Sequence[object]]] = defaultdict(list)
         self._streams: dict[str, int] = {}
-        self._heads: dict[str, Head] = {}
+        self._heads: dict[str, LogHead] = {}
         self._notes: list[AuditNote] = []
 
     async def write(self, batch: Batch) -> Committed:
@@ -145,7 +145,7 @@ class BatchWriter:
                 epochs[row[1]] = row[2]
                 continue
             self._streams[row[0]] = row[1]
-            self._heads[row[0]] = Head(version=row[2], hash=row[3], ended=row[4], status=row[5])
+            self._heads[row[0]] = LogHead(version=row[2], hash=row[3], ended=row[4], status=row[5])
         return epochs
 
     async def _hashes(self, changes: Iterable[Change]) -> dict[str, bytes]:
@@ -221,7 +221,7 @@ class BatchWriter:
         rows["free"] += [(stream, *key) for key in change.released if key not in again]
         name = change.execution
         rows["pend"] += [
-            (stream, p.run, p.chunk, p.delivery, p.pool, shard_of(name), name)
+            (stream, p.run, p.chunk, p.delivery, p.pool, shard_of(name), name, p.kinds)
             for p in change.assigned
         ]
         rows["insert_answers"] += [_answer(answer, stream) for answer in change.answers]
@@ -286,9 +286,9 @@ async def expire_streams(
     connection: Connection, before: float, limit: int
 ) -> list[tuple[str, int]]:
     """Delete executions that ended before a time."""
-    found = await connection.fetch(_SQL["expire"], before, limit)
+    streams = await connection.fetch(_SQL["expire"], before, limit)
     await connection.execute(_SQL["expire_answers"], before)
-    return await _delete(connection, found)
+    return await _delete(connection, streams)
 
 
 async def remove_streams(

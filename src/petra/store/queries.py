@@ -56,14 +56,16 @@ def load_queries(dialect: str) -> Mapping[str, str]:
 @cache
 def load_migrations(dialect: str) -> tuple[Migration, ...]:
     """Return the migrations of a dialect, in order."""
-    found = []
+    migrations = []
     for entry in (_SQL / dialect).iterdir():
         match = _MIGRATION.fullmatch(entry.name)
         if match:
             sql = entry.read_text(encoding="utf-8")
             checksum = hashlib.sha256(sql.encode()).hexdigest()
-            found.append(Migration(number=int(match[1]), name=match[2], sql=sql, checksum=checksum))
-    return tuple(sorted(found, key=lambda migration: migration.number))
+            migrations.append(
+                Migration(number=int(match[1]), name=match[2], sql=sql, checksum=checksum)
+            )
+    return tuple(sorted(migrations, key=lambda migration: migration.number))
 
 
 def missing_migrations(

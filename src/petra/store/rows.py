@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Mapping
-from typing import Generic, TypeVar
+from typing import Generic, Literal, TypeVar
 
 import msgspec
 from msgspec import UNSET, UnsetType
@@ -92,6 +92,14 @@ class Pending(Row, frozen=True):
     chunk: str = ""
     delivery: int = 1
     pool: str = "default"
+    kinds: str = ""
+    """The kinds of tools that it takes, one in each line; nothing, where nobody knows."""
+
+    def is_same(self, other: Pending) -> bool:
+        """Tell whether another one is of this very delivery, whatever else was known when it was written."""
+        return (
+            self.run == other.run and self.delivery == other.delivery and self.chunk == other.chunk
+        )
 
 
 class PendingRow(Row, frozen=True):
@@ -404,6 +412,8 @@ class ExecutionFilter(Row, frozen=True):
     ended_until: float | None = None
     labels: tuple[tuple[str, str], ...] = ()
     digest: str | None = None
+    digests: tuple[str, ...] = ()
+    """One of these, if there are any."""
     oldest_first: bool = False
     """The order of the list: by their start, the latest first unless this is said."""
     namespace: str | None = None
@@ -416,6 +426,10 @@ class ExecutionCount(Row, frozen=True):
     key: str
     count: int
     status: str = ""
+
+
+ItemSort = Literal["priority", "due", "age", "newest"]
+"""The orders of lists of work items; what is the same there is listed by age."""
 
 
 class WorkItemFilter(Row, frozen=True):
@@ -432,6 +446,15 @@ class WorkItemFilter(Row, frozen=True):
     step: str | None = None
     execution: str | None = None
     namespace: str | None = None
+    playbook: str | None = None
+    digests: tuple[str, ...] = ()
+    """Of executions of one of these, if there are any."""
+    text: str = ""
+    """Looked for, in any case, in title, step and execution."""
+    due_until: float | None = None
+    """Due before then."""
+    no_due: bool = False
+    sort: ItemSort = "priority"
 
 
 class Expired(Row, frozen=True):

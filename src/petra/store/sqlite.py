@@ -13,7 +13,7 @@ import asyncio
 import threading
 from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from pathlib import Path
 from typing import TypeVar
 
@@ -22,7 +22,8 @@ import apsw
 from petra.errors import UsageError
 from petra.namespaces import DEFAULT
 from petra.private import make_file, make_folder
-from petra.store import losses
+from petra.store import damage, losses
+from petra.store import sqlite_items as items
 from petra.store import sqlite_lists as lists
 from petra.store import sqlite_modes as modes
 from petra.store import sqlite_read as reading
@@ -30,18 +31,12 @@ from petra.store import sqlite_schema as schema
 from petra.store import sqlite_search as searching
 from petra.store import sqlite_tallies as tallying
 from petra.store import sqlite_write as writing
-from petra.store.anchor import ANCHOR_SYNC_S, Anchor, Head, Lost, anchor_of, read_anchor
+from petra.store.anchor import ANCHOR_SYNC_S, Anchor, AnchoredHead, Lost, anchor_of, read_anchor
 from petra.store.base import PAGE, READ_LIMIT, Committed, CountedBy
 from petra.store.bus import InProcessBus
-from petra.store.errors import (
-    BrokenError,
-    FullError,
-    LossError,
-    SchemaError,
-    StoreError,
-    UnavailableError,
-)
+from petra.store.errors import BrokenError, FullError, LossError, StoreError, UnavailableError
 from petra.store.judge import check_batch
+from petra.store.lease_file import LeaseFile, lease_file_of
 from petra.store.owner import Ownership
 from petra.store.queries import load_queries
 from petra.store.remembered import Remembered
@@ -78,14 +73,6 @@ BUSY_MS = 5_000
 
 T = TypeVar("T")
 
-_DAMAGE = (
-    apsw.IOError,
-    apsw.CorruptError,
-    apsw.NotADBError,
-    apsw.CantOpenError,
-    apsw.ReadOnlyError,
-)
-
 
 class SqliteStore:
     """A store in a file. Make one with ``await SqliteStore.open(path)``."""
@@ -103,6 +90,7 @@ class SqliteStore:
         self._owner: Ownership | None = None
         self._writing: apsw.Connection | None = None
         self._anchor: Anchor | None = None
+        self._leases = LeaseFile(lease_file_of(path))
         self._syncing: asyncio.TimerHandle | None = None
         self._writer = SideThread("petra-store-writer")
         self._readers = ThreadPoolExecutor(READERS, thread_name_prefix="petra-store-reader")
@@ -138,6 +126,8 @@ class SqliteStore:
         store = cls(path, readonly=readonly, vfs=vfs)
         try:
             await store._writer.run(lambda: store._open(accept_loss=accept_loss))
+            if readonly:
+                await schema.settled(path, lambda: store._writer.run(store._lacks))
         except BaseException:
             await store.close()
             raise
@@ -147,11 +137,7 @@ class SqliteStore:
         if self._readonly:
             if not self.path.exists():
                 raise UsageError(f"there is no store at {self.path}")
-            connection = self._reader()
-            if schema.missing(connection):
-                raise SchemaError(
-                    f"{self.path} has an older schema; 'petra db migrate' brings it up to date"
-                )
+            self._guarded(self._reader)
             return
         make_folder(self.path.parent)
         self._owner = Ownership(self.path)
@@ -160,20 +146,24 @@ class SqliteStore:
         self._guarded(lambda: self._open_writer(accept_loss=accept_loss))
         self._anchor = Anchor(anchor_of(self.path))
 
+    def _lacks(self) -> bool:
+        return self._guarded(lambda: bool(schema.missing(self._reader())))
+
     def _open_writer(self, *, accept_loss: bool) -> None:
         connection = apsw.Connection(str(self.path), vfs=self._vfs)
         self._connections.append(connection)
         connection.set_busy_timeout(BUSY_MS)
         modes.set_up(connection)
         connection.set_wal_hook(self._count_pages)
-        found = losses.lost(connection, anchor_of(self.path), all_of_it=accept_loss)
-        if found and accept_loss:
-            losses.accept(connection, self.path, found)
-        elif found:
+        lost = losses.lost(connection, anchor_of(self.path), all_of_it=accept_loss)
+        if lost and accept_loss:
+            losses.accept(connection, self.path, lost)
+        elif lost:
             connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)  # keep it for who mends it
-            raise LossError(losses.words(self.path, found))
+            raise LossError(losses.words(self.path, lost))
         self._writing = connection
         schema.migrate(connection)
+        self._leases.take(lambda rows: writing.lease_at_once(connection, rows))
         connection.set_busy_timeout(0)  # the loop never waits for a lock
 
     def _count_pages(self, connection: apsw.Connection, name: str, pages: int) -> int:
@@ -183,11 +173,17 @@ class SqliteStore:
 
     # Threads and transactions
 
+    def _check_writable(self) -> None:
+        if self._readonly:
+            raise UsageError(f"{self.path} was opened for reading only")
+        if self._broken is not None:
+            raise BrokenError(self._broken)
+
     async def _write(
         self,
         work: Callable[[apsw.Connection], T],
         *,
-        moved: Sequence[Head] = (),
+        moved: Sequence[AnchoredHead] = (),
         gone: Callable[[T], Collection[str]] = lambda _: (),
         aside: bool = False,
     ) -> T:
@@ -201,8 +197,7 @@ class SqliteStore:
         lock waited for in the thread, and what touches many rows at once is done there, ``aside``.
         A commit of one change is alone: there is little else to do, and a quick disk is quicker than the loop.
         """
-        if self._readonly:
-            raise UsageError(f"{self.path} was opened for reading only")
+        self._check_writable()
         async with self._order:
             try:
                 if aside or not self._guarded(lambda: modes.begin(self._connection)):
@@ -222,33 +217,20 @@ class SqliteStore:
             if self._wal_pages >= CHECKPOINT_PAGES:
                 self._wal_pages = 0
                 await self._writer.run(lambda: self._guarded(self._checkpoint))
-        if moved and self._syncing is None:
-            loop = asyncio.get_running_loop()
-            self._syncing = loop.call_later(ANCHOR_SYNC_S, self._sync_anchor)
+        if moved:
+            self._sync_soon()
         return result
 
-    async def _write_down(self, work: Callable[[apsw.Connection], T]) -> T:
-        """Run ``work`` in a transaction that the end of this process does not take back; until the next commit, a power cut does."""
-        if self._wal_pages:  # else SQLite begins its log anew, and syncs the first page of it
-            async with self._order:
-                done = self._guarded(lambda: self._unsynced(work))
-            if done is not None:
-                return done
-        return await self._write(work)
+    def _sync_soon(self) -> None:
+        if self._syncing is None:
+            loop = asyncio.get_running_loop()
+            self._syncing = loop.call_later(ANCHOR_SYNC_S, self._sync)
 
-    def _unsynced(self, work: Callable[[apsw.Connection], T]) -> T | None:
-        """Do it at once: nothing waits for the disk. None where another program has the file locked."""
-        with modes.unsynced(self._connection):
-            if not modes.begin(self._connection):
-                return None
-            done = self._do(work)
-            self._commit((), ())
-            return done
-
-    def _sync_anchor(self) -> None:
+    def _sync(self) -> None:
         self._syncing = None
         if self._anchor is not None:
-            self._writer.leave(self._anchor.sync)
+            for sync in (self._anchor.sync, *self._leases.syncs()):
+                self._writer.leave(sync)
 
     @property
     def _connection(self) -> apsw.Connection:
@@ -263,7 +245,7 @@ class SqliteStore:
             self._roll_back()
             raise
 
-    def _commit(self, moved: Sequence[Head], deleted: Collection[str]) -> None:
+    def _commit(self, moved: Sequence[AnchoredHead], deleted: Collection[str]) -> None:
         anchor = self._anchor
         assert anchor is not None, "the store is open for writing"
         try:
@@ -292,11 +274,8 @@ class SqliteStore:
                 f"no space left for {self.path}; nothing of the batch was stored. Free some space:"
                 " writing goes on by itself"
             ) from error
-        except _DAMAGE as error:
-            self._broken = (
-                f"{self.path} cannot be trusted any more ({error}); end this process, look at the disk,"
-                " start again: whatever was acknowledged is in the log"
-            )
+        except damage.KINDS as error:
+            self._broken = damage.words(self.path, error)
             raise BrokenError(self._broken) from error
         except apsw.BusyError as error:
             raise UnavailableError(f"{self.path} is locked by another program ({error})") from error
@@ -332,10 +311,7 @@ class SqliteStore:
             )
             self._connections.append(connection)
             connection.set_busy_timeout(BUSY_MS)
-            connection.execute("PRAGMA query_only = ON")
-            connection.execute("PRAGMA wal_autocheckpoint = 0")
-            connection.execute("PRAGMA trusted_schema = OFF")
-            connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
+            modes.set_up_reader(connection)
             self._local.connection = connection
         return connection
 
@@ -345,6 +321,8 @@ class SqliteStore:
             self._syncing.cancel()
         await self._search.close()
         await self._tallies.close()
+        with suppress(StoreError):  # then whoever opens the file next finds them beside it
+            await self._move_leases()
         await asyncio.to_thread(self._close)
 
     def _close(self) -> None:
@@ -359,6 +337,7 @@ class SqliteStore:
             self._connections.clear()
             self._leave_anchor()
             if self._owner is not None:
+                self._leases.leave()
                 self._owner.release()
                 self._owner = None
 
@@ -377,11 +356,15 @@ class SqliteStore:
     async def commit(self, batch: Batch) -> Committed:
         """Store a batch; see ``Store.commit``."""
         check_batch(batch)
-        moved: list[Head] = []
+        moved: list[AnchoredHead] = []
         with self._applied.changing() if batch.playbooks else nullcontext():
-            return await self._write(
+            done = await self._write(
                 lambda c: writing.BatchWriter(c, self._heads, moved).write(batch), moved=moved
             )
+        if self._leases and done.applied:
+            for change in batch.changes:
+                self._leases.released(change.execution, change.released)
+        return done
 
     async def claim_shards(
         self, holder: str, shards: Collection[int], *, lease_s: float
@@ -391,7 +374,17 @@ class SqliteStore:
 
     async def lease(self, rows: Sequence[PendingRow]) -> set[str]:
         """Write down under which leases workers elsewhere have assignments."""
-        return await self._write_down(lambda c: writing.lease(c, rows))
+        self._check_writable()
+        self._leases.write(rows)
+        self._sync_soon()
+        return {row.lease for row in rows}
+
+    async def _move_leases(self) -> None:
+        """Write the leases that lie beside the database into their rows, for who reads those."""
+        if self._leases:
+            rows = self._leases.rows()
+            await self._write(lambda c: writing.lease(c, rows))
+            self._leases.moved(rows)
 
     async def renew_shards(
         self, holder: str, epochs: Mapping[int, int], *, lease_s: float
@@ -461,10 +454,10 @@ class SqliteStore:
         self, wanted: ExecutionFilter, *, cursor: str | None = None, limit: int = PAGE, look_at: int | None = None
     ) -> Page[StoredExecution]:  # fmt: skip
         """List executions, latest start first."""
-        found = await self._read(lambda c: lists.executions(c, wanted, cursor, limit, look_at))
+        page = await self._read(lambda c: lists.executions(c, wanted, cursor, limit, look_at))
         if wanted.text and not self._readonly:
             await self._search.tend()
-        return found
+        return page
 
     async def live(
         self, *, shards: Collection[int] | None = None, after: str = "", limit: int = PAGE
@@ -476,10 +469,10 @@ class SqliteStore:
         self, wanted: ExecutionFilter, by: CountedBy, *, cursor: str | None = None, look_at: int | None = None
     ) -> Page[ExecutionCount]:  # fmt: skip
         """Count executions by something."""
-        found = await self._read(lambda c: lists.count_executions(c, wanted, by, cursor, look_at))
+        counts = await self._read(lambda c: lists.count_executions(c, wanted, by, cursor, look_at))
         if not self._readonly:
             await self._tallies.tend()
-        return found
+        return counts
 
     async def snapshot(self, execution: str, *, upto: int | None = None) -> Snapshot | None:
         """Return the latest snapshot, or None."""
@@ -499,10 +492,12 @@ class SqliteStore:
         limit: int = READ_LIMIT,
     ) -> list[PendingRow]:
         """List assignments that are out."""
+        await self._move_leases()
         return await self._read(lambda c: reading.pending(c, shards, after, limit))
 
     async def leased(self, leases: Collection[str]) -> list[PendingRow]:
         """List the assignments that are out under some leases."""
+        await self._move_leases()
         return await self._read(lambda c: reading.leased(c, leases))
 
     async def letters(
@@ -514,16 +509,16 @@ class SqliteStore:
     async def work_items(
         self, wanted: WorkItemFilter, *, cursor: str | None = None, limit: int = PAGE
     ) -> Page[WorkItemRow]:
-        """List work items by priority, then age."""
-        return await self._read(lambda c: reading.work_items(c, wanted, cursor, limit))
+        """List work items in the order that is wanted."""
+        return await self._read(lambda c: items.work_items(c, wanted, cursor, limit))
 
     async def count_work_items(self, wanted: WorkItemFilter) -> dict[str, int]:
         """Count work items by state."""
-        return await self._read(lambda c: reading.count_work_items(c, wanted))
+        return await self._read(lambda c: items.count_work_items(c, wanted))
 
     async def work_item(self, execution: str, item: str) -> WorkItemRow | None:
         """Return a work item, or None."""
-        return await self._read(lambda c: reading.work_item(c, execution, item))
+        return await self._read(lambda c: items.work_item(c, execution, item))
 
     async def answer(self, command: str) -> Answer | None:
         """Return what a command was answered, or None."""
@@ -566,15 +561,15 @@ class SqliteStore:
 
     async def verify(self) -> list[str]:
         """Check the file, the links of every chain and the heads."""
-        found = await self._read(reading.verify)
-        return found + [f"execution '{one.execution}': {one}" for one in await self.lost()]
+        faults = await self._read(reading.verify)
+        return faults + [f"execution '{one.execution}': {one}" for one in await self.lost()]
 
     async def lost(self) -> list[Lost]:
         """Return what had been stored and is not there, whoever writes meanwhile."""
         ask = lambda c: losses.lost(c, anchor_of(self.path), all_of_it=True)  # noqa: E731 - twice
-        found = await self._read(ask)
+        before = await self._read(ask)
         # what was deleted after the anchor had been read is named in it by now
-        return [one for one in await self._read(ask) if one in found] if found else []
+        return [one for one in await self._read(ask) if one in before] if before else []
 
     async def accepted(self) -> list[Lost]:
         """Return what was lost once and accepted."""

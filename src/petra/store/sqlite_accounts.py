@@ -74,9 +74,9 @@ class SqliteAccounts:
         """Delete an account."""
 
         def work(connection: apsw.Connection) -> bool:
-            found = bool(_changed(connection, "forget_account", (kind, name)))
-            append_notes(connection, note if found else None)
-            return found
+            known = bool(_changed(connection, "forget_account", (kind, name)))
+            append_notes(connection, note if known else None)
+            return known
 
         with self._known.changing((kind, name)):
             return await self._write(work)
@@ -114,11 +114,6 @@ class SqliteAccounts:
         }
         query = _SQL["audit" if before is None else "audit_backwards"]
         return await self._read(lambda c: [note_of(row) for row in c.execute(query, given)])
-
-    async def audit_end(self) -> AuditRow | None:
-        """Return the last entry."""
-        row = await self._read(lambda c: c.execute(_SQL["audit_end"]).fetchone())
-        return note_of(row) if row else None
 
 
 def append_notes(connection: apsw.Connection, *notes: AuditNote | None) -> None:

@@ -8,8 +8,15 @@ from typing import Any
 import apsw
 import msgspec
 
-from petra.store.arrivals import ARRIVALS_MAX, arrival_columns, arrival_of, settled_arrival
-from petra.store.judge import read_cursor, write_cursor
+from petra.store.arrivals import (
+    ARRIVALS_MAX,
+    UNSETTLED,
+    arrival_columns,
+    arrival_of,
+    settled_arrival,
+)
+from petra.store.judge import read_cursor
+from petra.store.paging import latest_first
 from petra.store.queries import load_queries
 from petra.store.rows import ArrivalFilter, ArrivalRow, Page
 from petra.store.sqlite_accounts import Run
@@ -64,15 +71,24 @@ class SqliteArrivals:
     ) -> Page[ArrivalRow]:
         """List them, the latest first."""
         created, name = read_cursor(cursor, tuple[float, str]) if cursor else (None, "")
-        rows = await self._rows(
-            "arrivals", **msgspec.structs.asdict(wanted), created=created, name=name, limit=limit + 1
-        )  # fmt: skip
-        found = [arrival_of(row) for row in rows]
-        last = found[limit - 1] if len(found) > limit else None
-        return Page(
-            rows=tuple(found[:limit]),
-            cursor=None if last is None else write_cursor(last.created, last.id),
-        )
+        conditions = [
+            f"{key} = :{key}"
+            for key, value in msgspec.structs.asdict(wanted).items()
+            if value is not None
+        ]
+        if wanted.state in UNSETTLED:
+            conditions.append(_SQL["arrivals_unsettled"])  # by which its index is known again
+        if cursor:
+            conditions.append("(created, id) < (:created, :name)")
+        sql = _SQL["arrivals"].format(where=" AND ".join(conditions))
+        values = {
+            **msgspec.structs.asdict(wanted),
+            "created": created,
+            "name": name,
+            "limit": limit + 1,
+        }
+        rows: list[Any] = await self._read(lambda c: c.execute(sql, values).fetchall())
+        return latest_first([arrival_of(row) for row in rows], limit)
 
     async def dead(self, namespace: str) -> dict[str, int]:
         """Count the dead ones of a namespace by trigger."""

@@ -59,8 +59,8 @@ def executions(
     most = None if look_at is None else max(look_at, limit + 1)
     looked = _looked_at(connection, wanted, cursor, most)
     sql = _SQL["executions"].format(looked_at=looked.sql, rest=looked.rest)
-    found = connection.execute(sql, looked.values | {"limit": limit + 1})
-    rows = [execution_of(row) for row in found]
+    answer = connection.execute(sql, looked.values | {"limit": limit + 1})
+    rows = [execution_of(row) for row in answer]
     if len(rows) > limit:
         last = rows[limit - 1].row
         return Page(rows=tuple(rows[:limit]), cursor=write_cursor(last.started, last.id))
@@ -204,6 +204,7 @@ def _narrowed(wanted: ExecutionFilter, cursor: str | None) -> tuple[Conditions, 
         "statuses": _json(wanted.statuses) if wanted.statuses else None,
         "playbook": wanted.playbook,
         "digest": wanted.digest,
+        "digests": _json(wanted.digests) if wanted.digests else None,
         "child": wanted.parent or None,
         "parent": wanted.parent,
         "text": wanted.text.casefold() or None,

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
-from typing import Final
+from typing import Any, Final
 
 import apsw
 
@@ -26,14 +24,16 @@ def set_up(connection: apsw.Connection) -> None:
         connection.execute(f"PRAGMA {pragma}")
 
 
-@contextmanager
-def unsynced(connection: apsw.Connection) -> Iterator[None]:
-    """Let transactions within be on the disk with the next one that is not."""
-    connection.execute("PRAGMA synchronous = NORMAL")
-    try:
-        yield
-    finally:
-        connection.execute("PRAGMA synchronous = FULL")
+def set_up_reader(connection: apsw.Connection) -> None:
+    """Have a connection read only, and know how texts are compared in any case."""
+    for pragma in ("query_only = ON", "wal_autocheckpoint = 0", "trusted_schema = OFF"):
+        connection.execute(f"PRAGMA {pragma}")
+    connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
+    connection.create_scalar_function("folded", _folded, 1, deterministic=True)
+
+
+def _folded(*texts: Any) -> str:
+    return "".join(map(str, texts)).casefold()
 
 
 def begin(connection: apsw.Connection) -> bool:

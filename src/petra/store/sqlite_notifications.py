@@ -8,8 +8,9 @@ from typing import Any
 import apsw
 import msgspec
 
-from petra.store.judge import read_cursor, write_cursor
-from petra.store.notifications import NOTIFICATIONS_MAX, notification_of, settled_columns
+from petra.store.judge import read_cursor
+from petra.store.notifications import NOTES_MAX, NOTIFICATIONS_MAX, notification_of, settled_columns
+from petra.store.paging import latest_first
 from petra.store.queries import load_queries
 from petra.store.rows import AuditNote, NotificationFilter, NotificationRow, Page
 from petra.store.sqlite_accounts import Run, append_notes
@@ -59,8 +60,8 @@ class SqliteNotifications:
 
     async def notification(self, name: str) -> NotificationRow | None:
         """Return one, or None."""
-        found = await self._listed("notification", id=name)
-        return found[0] if found else None
+        rows = await self._listed("notification", id=name)
+        return rows[0] if rows else None
 
     async def notifications(
         self,
@@ -71,14 +72,10 @@ class SqliteNotifications:
     ) -> Page[NotificationRow]:
         """List them, the latest first."""
         created, name = read_cursor(cursor, tuple[float, str]) if cursor else (None, "")
-        found = await self._listed(
+        notifications = await self._listed(
             "notifications", **msgspec.structs.asdict(wanted), created=created, name=name, limit=limit + 1
         )  # fmt: skip
-        last = found[limit - 1] if len(found) > limit else None
-        return Page(
-            rows=tuple(found[:limit]),
-            cursor=None if last is None else write_cursor(last.created, last.id),
-        )
+        return latest_first(notifications, limit)
 
     async def count(self) -> dict[str, int]:
         """Count them by state."""
@@ -92,6 +89,14 @@ class SqliteNotifications:
 
         def work(connection: apsw.Connection) -> int:
             connection.execute(_SQL["forget_notifications"], (before,))
-            return connection.changes()
+            gone = connection.changes()
+            if (
+                connection.execute(_SQL["notification_notes_counted"], (NOTES_MAX,)).get
+                == NOTES_MAX
+            ):
+                upto = connection.execute(_SQL["last_notification_note"]).get
+                connection.execute(_SQL["add_up_notifications"], (upto,))
+                connection.execute(_SQL["forget_notification_notes"], (upto,))
+            return gone
 
         return await self._write(work)

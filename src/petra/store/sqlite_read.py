@@ -13,12 +13,11 @@ from petra.errors import UsageError
 from petra.private import make_file
 from petra.store.columns import execution_of, pending_of
 from petra.store.errors import StoreError
-from petra.store.judge import behind, read_cursor, seeks, write_cursor
+from petra.store.judge import behind
 from petra.store.queries import load_queries
 from petra.store.rows import (
     Answer,
     Letter,
-    Page,
     PendingRow,
     PlaybookRow,
     RecordRow,
@@ -27,13 +26,13 @@ from petra.store.rows import (
     Stats,
     StoredExecution,
     WakeUp,
-    WorkItemFilter,
-    WorkItemRow,
 )
 from petra.store.sqlite_write import SEQ_BITS, SEQ_MASK
 from petra.store.tallies import off
 
 BACKUP_PAGES = 1_000
+FEW_PENDING = 20_000
+"""Up to so many runs that are out are looked at one by one."""
 _SQL = load_queries("sqlite")
 
 
@@ -54,12 +53,12 @@ def logs(
     connection: apsw.Connection, executions: Collection[str], most: int
 ) -> dict[str, tuple[StoredExecution, list[RecordRow]]]:
     """Return several executions with their whole logs."""
-    found = {}
+    logs = {}
     for name in executions:
         stored = execution(connection, name)
         if stored is not None and stored.version <= most:
-            found[name] = stored, read(connection, name, 0, most)
-    return found
+            logs[name] = stored, read(connection, name, 0, most)
+    return logs
 
 
 def execution(connection: apsw.Connection, name: str) -> StoredExecution | None:
@@ -123,48 +122,16 @@ def pending(
         "shards": _shards(shards),
         "limit": limit,
     }
-    return [pending_of(row) for row in connection.execute(_SQL["pending"], values)]
+    # of few that are out each is looked at; of many, executions are gone through, which pages go on with
+    out = connection.execute(_SQL["pending_counted"], (FEW_PENDING + 1,)).get
+    query = _SQL["few_pending" if out <= FEW_PENDING else "pending"]
+    return [pending_of(row) for row in connection.execute(query, values)]
 
 
 def leased(connection: apsw.Connection, leases: Collection[str]) -> list[PendingRow]:
     """List the assignments that are out under some leases."""
     rows = connection.execute(_SQL["leased"], (_json(list(leases)),))
     return [pending_of(row) for row in rows]
-
-
-def work_items(
-    connection: apsw.Connection, wanted: WorkItemFilter, cursor: str | None, limit: int
-) -> Page[WorkItemRow]:
-    """List work items by priority, then age."""
-    where, values = _items_wanted(wanted)
-    values["limit"] = limit + 1
-    if cursor is not None:
-        priority, created, name, item = read_cursor(cursor, tuple[int, float, str, str])
-        where.append(_SQL["work_items_behind"])
-        values.update(priority=priority, created=created, at_execution=name, id=item)
-    sql = _SQL["work_items"].format(where=" AND ".join(where) or "true")
-    rows = [_work_item(row) for row in connection.execute(sql, values)]
-    more = len(rows) > limit
-    last = rows[limit - 1] if more else None
-    return Page(
-        rows=tuple(rows[:limit]),
-        cursor=None
-        if last is None
-        else write_cursor(last.priority, last.created, last.execution, last.id),
-    )
-
-
-def count_work_items(connection: apsw.Connection, wanted: WorkItemFilter) -> dict[str, int]:
-    """Count work items by state."""
-    where, values = _items_wanted(wanted)
-    sql = _SQL["count_work_items"].format(where=" AND ".join(where) or "true")
-    return dict(connection.execute(sql, values))
-
-
-def work_item(connection: apsw.Connection, name: str, item: str) -> WorkItemRow | None:
-    """Return a work item, or None."""
-    row = connection.execute(_SQL["work_item"], (name, item)).get
-    return None if row is None else _work_item(row)
 
 
 def answer(connection: apsw.Connection, command: str) -> Answer | None:
@@ -194,7 +161,7 @@ def playbooks(
 ) -> list[PlaybookRow]:
     """List the current playbook of every path."""
     rows = connection.execute(_SQL["playbooks"], (namespace, after, limit))
-    return [found for row in rows if (found := _playbook(row)) is not None]
+    return [playbook for row in rows if (playbook := _playbook(row)) is not None]
 
 
 def playbook_versions(
@@ -202,7 +169,7 @@ def playbook_versions(
 ) -> list[PlaybookRow]:
     """List the playbooks that were applied under a path."""
     rows = connection.execute(_SQL["playbook_versions"], (namespace, path, limit))
-    return [found for row in rows if (found := _playbook(row)) is not None]
+    return [playbook for row in rows if (playbook := _playbook(row)) is not None]
 
 
 def refers_to(connection: apsw.Connection, prefix: str) -> bool:
@@ -283,48 +250,6 @@ def backup(connection: apsw.Connection, target: Path) -> None:
     finally:
         connection.execute("ROLLBACK")
         copy.close(force=True)
-
-
-def _items_wanted(wanted: WorkItemFilter) -> tuple[list[str], dict[str, Any]]:
-    values: dict[str, Any] = {}
-    where: list[str] = []
-
-    def narrow(name: str, **more: object) -> None:
-        where.append(_SQL[f"work_items_{name}"])
-        values.update(more)
-
-    if wanted.states:
-        narrow("states", states=_json(wanted.states))
-    if wanted.namespace is not None:
-        narrow("namespace", namespace=wanted.namespace)
-    if wanted.step is not None:
-        narrow("step", step=wanted.step)
-    if wanted.execution is not None:
-        narrow("execution", execution=wanted.execution)
-    words = seeks(wanted)
-    if words is not None:
-        narrow("concern", words=_json(words), user=wanted.user)
-    return where, values
-
-
-def _work_item(row: Sequence[Any]) -> WorkItemRow:
-    return WorkItemRow(
-        id=row[0],
-        execution=row[1],
-        step=row[2],
-        state=row[3],
-        created=row[4],
-        updated=row[5],
-        title=row[6],
-        users=msgspec.json.decode(row[7], type=tuple[str, ...]),
-        roles=msgspec.json.decode(row[8], type=tuple[str, ...]),
-        excluded=msgspec.json.decode(row[9], type=tuple[str, ...]),
-        holder=row[10],
-        priority=row[11],
-        due=row[12],
-        body=row[13],
-        namespace=row[14],
-    )
 
 
 def _playbook(row: Sequence[Any] | None) -> PlaybookRow | None:

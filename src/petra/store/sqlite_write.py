@@ -7,7 +7,7 @@ speed. Where the logs stand is remembered from commit to commit, for nobody else
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import apsw
@@ -15,13 +15,12 @@ import msgspec
 from msgspec import UNSET
 
 from petra.namespaces import DEFAULT
-from petra.store.anchor import Head as Anchored
-from petra.store.anchor import head_of
+from petra.store.anchor import AnchoredHead, head_of
 from petra.store.arrivals import arrival_columns
 from petra.store.base import ChangeFate, Committed
 from petra.store.judge import (
     NOTHING,
-    Head,
+    LogHead,
     judge,
     judge_answers,
     must_write,
@@ -43,6 +42,7 @@ from petra.store.rows import (
     LineMoved,
     PendingRow,
     PlaybookRow,
+    RecordRow,
     WorkItemRow,
     shard_of,
 )
@@ -68,7 +68,6 @@ _ORDER = (
     "update_execution",
     "place_execution",
     "move_execution",
-    "insert_record",
     "set_snapshot",
     "delete_wake_up",
     "set_wake_up",
@@ -89,7 +88,7 @@ Bindings = tuple[object, ...]
 Place = tuple[str, float, str]
 """Where lists have an execution: its playbook, when it started, its parent. A statement that sets them, if only to what they
 are, has SQLite write every index by them anew."""
-Known = tuple[int, Head, Place]
+Known = tuple[int, LogHead, Place]
 NOWHERE: Place = ("", 0.0, "")
 
 
@@ -108,7 +107,7 @@ class Heads:
         """Forget everything; it will be read again."""
         self._known.clear()
 
-    def note(self, execution: str, stream: int, head: Head, place: Place) -> None:
+    def note(self, execution: str, stream: int, head: LogHead, place: Place) -> None:
         """Note where a log will stand; one that has ended is not asked for again."""
         if head.ended is not None:
             self._known.pop(execution, None)
@@ -121,7 +120,9 @@ class Heads:
 class BatchWriter:
     """Carries out one batch inside a transaction that the caller began."""
 
-    def __init__(self, connection: apsw.Connection, heads: Heads, moved: list[Anchored]) -> None:
+    def __init__(
+        self, connection: apsw.Connection, heads: Heads, moved: list[AnchoredHead]
+    ) -> None:
         """Make one that fills ``moved`` with where logs stand afterwards."""
         self._connection = connection
         self._heads = heads
@@ -129,6 +130,7 @@ class BatchWriter:
         self._rows: defaultdict[str, list[Bindings]] = defaultdict(list)
         self._moved = moved
         self._notes: list[AuditNote] = []
+        self._logs: list[tuple[int, Sequence[RecordRow]]] = []
 
     def write(self, batch: Batch) -> Committed:
         """Judge every change and write those that apply."""
@@ -145,6 +147,7 @@ class BatchWriter:
         if batch.moved:
             self._lines(owned_lines(batch, epochs))
         rows, sql, executemany = self._rows, self._sql, self._connection.executemany
+        executemany(sql["insert_record"], self._records())
         for name in filter(rows.__contains__, _ORDER):
             executemany(sql[name], rows[name])
         stale = self._playbooks(batch.playbooks)
@@ -155,14 +158,14 @@ class BatchWriter:
 
     def _known(self, batch: Batch) -> dict[str, Answer]:
         asked = [answer for change in batch.changes for answer in change.answers]
-        found = {}
+        answers = {}
         for answer in (*asked, *batch.answers):
             row = self._connection.execute(self._sql["answer"], (answer.command,)).get
             if row is not None:
-                found[answer.command] = Answer(
+                answers[answer.command] = Answer(
                     command=row[0], request=row[1], body=row[2], at=row[3]
                 )
-        return found
+        return answers
 
     def _change(
         self,
@@ -193,7 +196,7 @@ class BatchWriter:
         row = self._connection.execute(self._sql["head"], (execution,)).get
         if row is None:
             return 0, NOTHING, NOWHERE
-        return row[0], Head(version=row[1], hash=row[2], ended=row[3], status=row[4]), row[5:]
+        return row[0], LogHead(version=row[1], hash=row[2], ended=row[3], status=row[4]), row[5:]
 
     def _insert(self, change: Change) -> int:
         row = change.row
@@ -210,14 +213,11 @@ class BatchWriter:
         self._connection.execute(self._sql["insert_execution"], values)
         return self._connection.last_insert_rowid()
 
-    def _write(self, change: Change, stream: int, moved: Head, *, stays: bool) -> None:  # noqa: C901, PLR0912 - a row of questions
+    def _write(self, change: Change, stream: int, moved: LogHead, *, stays: bool) -> None:  # noqa: C901, PLR0912 - a row of questions
         rows = self._rows
         if change.expected_version > 0:
             self._update(change, stream, moved, stays=stays)
-        base = stream << SEQ_BITS
-        inserted = rows["insert_record"]
-        for r in change.records:
-            inserted.append((base | r.seq, r.type, r.at, r.hash, r.previous, r.body))
+        self._logs.append((stream << SEQ_BITS, change.records))
         if change.snapshot is not None:
             rows["set_snapshot"].append((stream, change.snapshot.version, change.snapshot.body))
         if change.wake is None:
@@ -228,7 +228,7 @@ class BatchWriter:
         for run, chunk in change.released:
             rows["delete_pending"].append((stream, run, chunk))
         for p in change.assigned:
-            rows["set_pending"].append((stream, p.run, p.chunk, p.delivery, p.pool))
+            rows["set_pending"].append((stream, p.run, p.chunk, p.delivery, p.pool, p.kinds))
         if change.answers:
             rows["insert_answer"] += [_answer(answer, stream) for answer in change.answers]
         if change.objects:
@@ -247,6 +247,12 @@ class BatchWriter:
         if change.arrivals:
             rows["insert_arrival"] += map(arrival_columns, change.arrivals)
 
+    def _records(self) -> Iterator[Bindings]:
+        """Yield the rows of the log one by one: those of a wide fan-out need not be there all at once."""
+        for base, records in self._logs:
+            for r in records:
+                yield base | r.seq, r.type, r.at, r.hash, r.previous, r.body
+
     def _letters(self, given: Batch | Change) -> None:
         self._rows["take_letter"] += [(name,) for name in given.taken]
         self._rows["post_letter"] += [
@@ -259,7 +265,7 @@ class BatchWriter:
         for one in moved:
             self._letters(Batch(letters=one.letters))
 
-    def _update(self, change: Change, stream: int, moved: Head, *, stays: bool) -> None:
+    def _update(self, change: Change, stream: int, moved: LogHead, *, stays: bool) -> None:
         if change.row is not None:
             values = (moved.version, moved.hash, *_shown(change.row), stream)
             self._rows["update_execution"].append(values)
@@ -308,29 +314,29 @@ class BatchWriter:
         )
 
 
-def _moved(head: Head, change: Change, version: int) -> Head:
+def _moved(head: LogHead, change: Change, version: int) -> LogHead:
     """Return where a log stands after a change, at that version."""
     row, digest = change.row, change.records[-1].hash if change.records else head.hash
     if row is None:
-        return Head(version=version, hash=digest, ended=head.ended, status=head.status)
-    return Head(version=version, hash=digest, ended=row.ended, status=row.status)
+        return LogHead(version=version, hash=digest, ended=head.ended, status=head.status)
+    return LogHead(version=version, hash=digest, ended=row.ended, status=row.status)
 
 
 def expire_streams(connection: apsw.Connection, before: float, limit: int) -> list[tuple[str, int]]:
     """Delete executions that ended before a time."""
     sql = load_queries("sqlite")
-    found = connection.execute(sql["expired"], (before, limit)).fetchall()
+    streams = connection.execute(sql["expired"], (before, limit)).fetchall()
     connection.execute(sql["expire_answers"], (before,))
-    return _delete(connection, found)
+    return _delete(connection, streams)
 
 
 def remove_streams(
     connection: apsw.Connection, names: Sequence[str], note: AuditNote | None
 ) -> list[tuple[str, int]]:
     """Delete those of some executions that have ended."""
-    found = connection.execute(load_queries("sqlite")["removed"], (_json(names),)).fetchall()
-    append_notes(connection, note if found else None)
-    return _delete(connection, found)
+    streams = connection.execute(load_queries("sqlite")["removed"], (_json(names),)).fetchall()
+    append_notes(connection, note if streams else None)
+    return _delete(connection, streams)
 
 
 def _delete(connection: apsw.Connection, found: Sequence[tuple[Any, ...]]) -> list[tuple[str, int]]:
@@ -417,6 +423,12 @@ def lease(connection: apsw.Connection, rows: Sequence[PendingRow]) -> set[str]:
             (row.lease, row.execution, row.pending.run, row.pending.chunk, row.pending.delivery),
         )
     }
+
+
+def lease_at_once(connection: apsw.Connection, rows: Sequence[PendingRow]) -> None:
+    """Do so in a transaction of its own."""
+    with connection:
+        lease(connection, rows)
 
 
 def enrol(connection: apsw.Connection, holder: str, lease_s: float) -> list[str]:

@@ -33,7 +33,7 @@ class Tallied(Row, frozen=True):
 
 def tallied(wanted: ExecutionFilter, by: CountedBy) -> Tallied | None:
     """Return from where a count comes; None where executions are to be counted one by one."""
-    if wanted.text or wanted.labels or wanted.playbook == "":
+    if wanted.text or wanted.labels or wanted.digests or wanted.playbook == "":
         return None
     if (wanted.parent, wanted.digest, wanted.ended_until) != (None, None, None):
         return None

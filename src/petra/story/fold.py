@@ -53,6 +53,8 @@ class Story:
         self._live: dict[str, int] = {}
         self._came: dict[str, int] = {}
         self._groups: dict[str, str] = {}
+        self._asked: dict[bytes, str] = {}
+        """By work item: the run that asks for it."""
         self._moved: dict[int, int] = {}
         self._by_arc: dict[tuple[str, str, int], int] = {}
         """Places before steps, by step, origin and arc: looked up for every token, so without making a place of it."""
@@ -70,7 +72,7 @@ class Story:
         self._apply(event, len(self.delta) + 1, at)
         self.at.append(at)
         self.type.append(self.types.setdefault(event.type, len(self.types)))
-        run = self._numbers.get(event.run or "", 0)
+        run = self._numbers.get(event.run or self._asking(event), 0)
         step = event.step or (self.runs[run - 1].step if run else "")
         self.step.append(self.steps.setdefault(step, len(self.steps)) if step else NOTHING)
         self.run.append(run)
@@ -100,8 +102,15 @@ class Story:
         apply = _APPLY.get(event.type)
         if apply is not None:
             apply(self, event, seq, at)
+        if event.armed is not None and event.run:
+            for item in event.armed.items:
+                self._asked[bytes(item.id)] = event.run
         if event.writes or event.ended or event.merge or event.values or event.error:
             self._note_writes(event, seq)
+
+    def _asking(self, event: SlimEvent) -> str:
+        """Return the run that a record of a work item is about; nothing, of other records."""
+        return self._asked.get(bytes(event.item), "") if event.type in _ABOUT_ITEMS else ""
 
     def _note_writes(self, event: SlimEvent, seq: int) -> None:
         for key in keys_written(event):
@@ -238,6 +247,8 @@ class Story:
                 self._came[run] = self._number(moved)
         self._groups = {group: new.get(step, step) for group, step in self._groups.items()}
 
+
+_ABOUT_ITEMS: Final = frozenset({"workitem.changed", "act.refused"})
 
 Apply = Callable[[Story, SlimEvent, int, float], None]
 _APPLY: Final[dict[str, Apply]] = {

@@ -14,7 +14,7 @@ from typing import Any, Final
 import msgspec
 
 from petra.story.bins import Bin, StepCounts
-from petra.story.fold import NOTHING, Delta, Place, Story
+from petra.story.fold import Delta, Place, Story
 
 FRAMES_MAX: Final = 50_000
 """So many records an answer has."""
@@ -167,9 +167,3 @@ def _became(story: Story, step: int, by: StepCounts, stop: int, first: float) ->
         _ms(run.started - first) if run is not None else 0.0,
         _ms((run.ended or 0.0) - first) if run is not None and is_over else 0.0,
     )  # fmt: skip
-
-
-def steps_named(story: Story) -> list[str]:
-    """Return the step of every record, empty where it is about none."""
-    names = list(story.steps)
-    return ["" if number == NOTHING else names[number] for number in story.step]

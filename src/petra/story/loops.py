@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import math
 import struct
-from array import array
 from collections.abc import Iterator
 from typing import Any, Final
 
@@ -142,9 +141,3 @@ def shade(ms: float) -> int:
 def _packed(code: str, values: list[int]) -> str:
     raw = struct.pack(f"<{len(values)}{code}", *values)
     return base64.b64encode(raw).decode()
-
-
-def unpacked(code: str, text: str) -> array[int]:
-    """Read a column of a map."""
-    raw = base64.b64decode(text)
-    return array(code, struct.unpack(f"<{len(raw) // struct.calcsize(code)}{code}", raw))

@@ -8,7 +8,6 @@ from petra.story.loops import LoopHistory
 from petra.story.slim import SlimEvent
 
 RunState = Literal["running", "done", "failed", "withdrawn", "returned"]
-RUN_STATES: tuple[RunState, ...] = ("running", "done", "failed", "withdrawn", "returned")
 
 
 class RunHistory:

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import msgspec
 
+_NOTHING = msgspec.Raw()
+
 
 class SlimToken(msgspec.Struct, frozen=True, gc=False):
     """A token that was put into ``step.ready``."""
@@ -48,11 +50,17 @@ class SlimTurn(msgspec.Struct, frozen=True, gc=False):
     writes: tuple[SlimWrite, ...] = ()
 
 
+class SlimItem(msgspec.Struct, frozen=True, gc=False):
+    """A work item that is offered; its name is as it was written, as in records of what is done with it."""
+
+    id: msgspec.Raw
+
+
 class SlimArmed(msgspec.Struct, frozen=True, gc=False):
     """What a task of the server set up."""
 
     child: str = ""
-    items: tuple[msgspec.Raw, ...] = ()
+    items: tuple[SlimItem, ...] = ()
 
 
 class SlimGroup(msgspec.Struct, frozen=True, gc=False):
@@ -88,6 +96,7 @@ class SlimEvent(msgspec.Struct, frozen=True, gc=False):
     pieces: tuple[tuple[int, msgspec.Raw], ...] = ()
     items: tuple[msgspec.Raw, ...] | None = None
     armed: SlimArmed | None = None
+    item: msgspec.Raw = _NOTHING
     arcs: tuple[int, ...] = ()
     delivery: int = 1
     actor: str | None = ""

@@ -35,12 +35,25 @@ def traces(service: str) -> Traces | None:
     Raises:
         UsageError: it does, and the extra is missing.
     """
-    if not are_wanted():
+    if not are_there():
         return None
+    from petra.telemetry.otel import Traces, exporter  # noqa: PLC0415 - only where it is wanted
+
+    return Traces(exporter(), service)
+
+
+def are_there() -> bool:
+    """Tell whether traces are sent.
+
+    Raises:
+        UsageError: the environment asks for them, and the extra is missing.
+    """
+    if not are_wanted():
+        return False
     try:
-        from petra.telemetry.otel import Traces, exporter  # noqa: PLC0415 - only where it is wanted
+        import petra.telemetry.otel  # noqa: F401, PLC0415 - only where it is wanted
     except ModuleNotFoundError as error:
         raise UsageError(
             f"{error.name} is missing; install petra[otel], or unset {TRACES}"
         ) from None
-    return Traces(exporter(), service)
+    return True

@@ -67,7 +67,7 @@ class Coverage:
         self._found: dict[str, PlaybookCoverage] = {}
 
     def __iter__(self) -> Iterator[PlaybookCoverage]:
-        return iter(sorted(self._found.values(), key=lambda found: found.name))
+        return iter(sorted(self._found.values(), key=lambda playbook: playbook.name))
 
     def add(self, case: Case, simulation: Simulation | None) -> None:
         """Add what a case took; a playbook counts from the moment a case names it, or one that it names calls it."""
@@ -82,7 +82,7 @@ class Coverage:
 
     def as_data(self) -> dict[str, Any]:
         """Return the coverage by the name of the playbook's file."""
-        return {found.name: found.as_data() for found in self}
+        return {playbook.name: playbook.as_data() for playbook in self}
 
     def _of(self, case: Case, reading: Reading) -> PlaybookCoverage:
         inline = reading.name == INLINE
@@ -92,7 +92,7 @@ class Coverage:
             key = f"{case.file}\0{digest(reading.playbook)}"
         if key not in self._found:
             name = f"{case.file} ({reading.playbook.metadata.name})" if inline else reading.name
-            taken_names = {found.name for found in self._found.values()}
+            taken_names = {playbook.name for playbook in self._found.values()}
             if name in taken_names:  # two playbooks of one name in one test file
                 name = f"{name} at '{case.name}'"
             self._found[key] = PlaybookCoverage(name, _arcs(reading))

@@ -86,10 +86,14 @@ def outcome_of(result: CaseResult) -> dict[str, Any]:
 def _differing(one: dict[str, Any], other: dict[str, Any]) -> Iterator[tuple[str, str, str]]:
     if "error" in one or "error" in other:
         if one != other:
-            left, right = (str(found.get("error") or found["status"]) for found in (one, other))
+            left, right = (
+                str(outcome.get("error") or outcome["status"]) for outcome in (one, other)
+            )
             yield "outcome", left, right
         return
     for what in dict.fromkeys([*one, *other]):
-        shown = [value(found[what], 300) if what in found else "absent" for found in (one, other)]
+        shown = [
+            value(outcome[what], 300) if what in outcome else "absent" for outcome in (one, other)
+        ]
         if what not in one or what not in other or canonical(one[what]) != canonical(other[what]):
             yield what, shown[0], shown[1]

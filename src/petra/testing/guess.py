@@ -145,7 +145,7 @@ def _note(shape: Shape, text: str, roots: list[tuple[str, ...]]) -> None:
         if compared := _COMPARED.match(rest):
             literals = compared["several"] if compared["one"] is None else compared["one"]
             part.samples += [
-                sample for found in _LITERAL.findall(literals) for sample in _near(found)
+                sample for literal in _LITERAL.findall(literals) for sample in _near(literal)
             ]
         elif _COUNTED.match(rest) or _APPENDED.search(before):
             part.many = True
@@ -160,10 +160,10 @@ def _note_list(
 ) -> None:
     for path, _, rest in _reads(text, roots):
         if rest.strip() == "}}":
-            found = shape.at(path)
-            found.many = True
+            sample = shape.at(path)
+            sample.many = True
             for one in item_texts:
-                _note(found.at((_ITEM,)), one, [item])
+                _note(sample.at((_ITEM,)), one, [item])
 
 
 def _reads(text: str, roots: list[tuple[str, ...]]) -> Iterator[tuple[tuple[str, ...], str, str]]:

@@ -10,17 +10,17 @@ from collections.abc import Iterable
 from itertools import groupby
 from xml.sax.saxutils import escape, quoteattr
 
-from petra.testing.session import Verdict
+from petra.testing.session import CaseVerdict
 
 # What XML 1.0 allows, turned around: control characters, surrogates and two non-characters.
 _NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _TAGS = {"failed": "failure", "error": "error"}
 
 
-def junit(verdicts: Iterable[Verdict]) -> str:
+def junit(verdicts: Iterable[CaseVerdict]) -> str:
     """Write verdicts as one document: a suite per file, in the order given."""
-    suites = [(file, list(found)) for file, found in groupby(verdicts, lambda one: one.file)]
-    every = [one for _, found in suites for one in found]
+    suites = [(file, list(cases)) for file, cases in groupby(verdicts, lambda one: one.file)]
+    every = [one for _, cases in suites for one in cases]
     lines = ['<?xml version="1.0" encoding="utf-8"?>', f"<testsuites {_counts(every)}>"]
     for file, found in suites:
         lines.append(f"  <testsuite name={_attribute(file)} {_counts(found)}>")
@@ -29,14 +29,14 @@ def junit(verdicts: Iterable[Verdict]) -> str:
     return "\n".join([*lines, "</testsuites>", ""])
 
 
-def _counts(verdicts: list[Verdict]) -> str:
+def _counts(verdicts: list[CaseVerdict]) -> str:
     failures = sum(one.result == "failed" for one in verdicts)
     errors = sum(one.result == "error" for one in verdicts)
     time_s = sum(one.time_s for one in verdicts)
     return f'tests="{len(verdicts)}" failures="{failures}" errors="{errors}" skipped="0" time="{time_s:.3f}"'
 
 
-def _case(one: Verdict) -> list[str]:
+def _case(one: CaseVerdict) -> list[str]:
     name = _attribute(one.case or one.file)
     head = f'    <testcase classname={_attribute(one.file)} name={name} time="{one.time_s:.3f}"'
     tag = _TAGS.get(one.result)

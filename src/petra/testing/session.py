@@ -24,7 +24,7 @@ _SKIPPED = frozenset({".git", ".venv", "node_modules", "__pycache__", ".petra"})
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class CaseVerdict:
     """What came of one case, or of a file that cannot be used: then ``case`` is empty."""
 
     file: str
@@ -45,8 +45,8 @@ def suite_files(paths: Iterable[str]) -> Iterator[Path]:
     seen = set()
     for given in paths:
         path = Path(given)
-        found = sorted(filter(_is_test_file, path.rglob("*"))) if path.is_dir() else [path]
-        for file in found:
+        files = sorted(filter(_is_test_file, path.rglob("*"))) if path.is_dir() else [path]
+        for file in files:
             if file.resolve() not in seen:
                 seen.add(file.resolve())
                 yield file
@@ -56,14 +56,16 @@ def _is_test_file(path: Path) -> bool:
     return path.name.endswith(SUFFIXES) and not _SKIPPED & set(path.parts) and path.is_file()
 
 
-def cases_of(path: Path, word: str = "", shelves: Sequence[Path] = ()) -> Iterator[Case | Verdict]:
+def cases_of(
+    path: Path, word: str = "", shelves: Sequence[Path] = ()
+) -> Iterator[Case | CaseVerdict]:
     """Yield the cases of a file whose name holds a word, or the verdict on a file that has none."""
     try:
         suite = load_suite(path, shelves)
     except PetraError as error:
-        yield Verdict(str(path), "", 1, "error", str(error))
+        yield CaseVerdict(str(path), "", 1, "error", str(error))
     except Exception as error:  # noqa: BLE001 - rule 2
-        yield Verdict(str(path), "", 1, "error", bug(error))
+        yield CaseVerdict(str(path), "", 1, "error", bug(error))
     else:
         wanted = word.casefold()
         for case in suite.cases:
@@ -71,14 +73,14 @@ def cases_of(path: Path, word: str = "", shelves: Sequence[Path] = ()) -> Iterat
                 yield case
 
 
-def judge(case: Case, coverage: Coverage, *, seeds: int = 0) -> Verdict:
+def judge(case: Case, coverage: Coverage, *, seeds: int = 0) -> CaseVerdict:
     """Run a case, and with ``seeds`` explore it too; note the arcs it takes."""
     begun = perf_counter()
     result: Literal["passed", "failed", "error"]
     try:
-        found = run_case(case)
-        coverage.add(case, found.simulation)
-        result, message = found.result, found.message
+        verdict = run_case(case)
+        coverage.add(case, verdict.simulation)
+        result, message = verdict.result, verdict.message
         difference = explore(case, seeds) if seeds and result != "error" else None
         if difference is not None:
             result, message = "failed", f"{difference}\n{message}".rstrip()
@@ -86,7 +88,7 @@ def judge(case: Case, coverage: Coverage, *, seeds: int = 0) -> Verdict:
         result, message = "error", str(error)
     except Exception as error:  # noqa: BLE001 - rule 2
         result, message = "error", bug(error)
-    return Verdict(case.file, case.name, case.line, result, message, perf_counter() - begun)
+    return CaseVerdict(case.file, case.name, case.line, result, message, perf_counter() - begun)
 
 
 def bug(error: Exception) -> str:

@@ -19,7 +19,7 @@ from petra.kernel import commands as c
 from petra.kernel import effects as f
 from petra.kernel.decide import Decision
 from petra.kernel.fold.loops import level_at
-from petra.kernel.objects import Objects, PlainShelf
+from petra.kernel.objects import DecisionObjects, PlainShelf
 from petra.kernel.rest import rest_of
 from petra.kernel.state import LEASE_S
 from petra.library import Gathered
@@ -214,8 +214,8 @@ class Simulation:
     @property
     def ctx(self) -> dict[str, Any]:
         """The ctx of the root execution."""
-        found: dict[str, Any] = self.whole(self.root, self.root.state.ctx)
-        return found
+        ctx: dict[str, Any] = self.whole(self.root, self.root.state.ctx)
+        return ctx
 
     def named(self, name: str) -> tuple[list[Execution], str]:
         """Return the executions and the step that ``step`` or ``path:step`` names."""
@@ -226,7 +226,7 @@ class Simulation:
         """Return a value with what references inside it lead to."""
         if not self.shelf:
             return value
-        return Objects(execution.id, self.shelf, self.executions).whole(value)
+        return DecisionObjects(execution.id, self.shelf, self.executions).whole(value)
 
     def _schedule_tick(self, execution: Execution) -> None:
         due = execution.state.next_due()
@@ -542,13 +542,13 @@ class _Keychain:
 
     @staticmethod
     def of(program: Program) -> dict[str, Any]:
-        found: dict[str, Any] = {}
+        told: dict[str, Any] = {}
         for path in program.secret_paths:
-            node = found
+            node = told
             for part in path[1:-1]:
                 inner = node.get(part)
                 node[part] = inner if isinstance(inner, dict) else {}
                 node = node[part]
             if len(path) > 1:
                 node.setdefault(path[-1], f"secret-{path[-1]}")
-        return found
+        return told

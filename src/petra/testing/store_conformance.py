@@ -35,16 +35,17 @@ from petra.store import (
     WorkItemFilter,
     shard_of,
 )
-from petra.store.faults import Fault, faulty
 from petra.testing import (
     store_account_claims,
     store_arrival_claims,
+    store_item_claims,
     store_letter_claims,
     store_namespace_claims,
     store_notification_claims,
     store_permit_claims,
     store_query_claims,
 )
+from petra.testing.store_faults import StoreFault, faulty
 from petra.testing.store_rows import (
     CLAIMS,
     Claim,
@@ -71,6 +72,7 @@ __all__ = [
     "Claim",
     "store_account_claims",
     "store_arrival_claims",
+    "store_item_claims",
     "store_letter_claims",
     "store_namespace_claims",
     "store_notification_claims",
@@ -97,9 +99,9 @@ async def records_come_back_as_given_and_in_order(store: Store) -> None:
 async def several_logs_are_read_at_once(store: Store) -> None:
     await applied(store, make_start("a", count=3), make_start("b", count=9), make_start("c"))
     await applied(store, make_next("a", 3, 2))
-    found = await store.logs(["a", "b", "c", "nobody"], most=5)
-    assert sorted(found) == ["a", "c"]
-    for name, (stored, records) in found.items():
+    logs = await store.logs(["a", "b", "c", "nobody"], most=5)
+    assert sorted(logs) == ["a", "c"]
+    for name, (stored, records) in logs.items():
         assert stored == await store.execution(name)
         assert records == await store.read(name)
     assert await store.logs([]) == {}
@@ -303,9 +305,9 @@ async def the_latest_snapshot_is_kept(store: Store) -> None:
     assert await store.snapshot("nobody", upto=9) is None
     assert await store.snapshot("a", upto=1) is None
     for upto, body in ((2, b"two"), (3, b"two"), (4, b"again"), (99, b"again")):
-        found = await store.snapshot("a", upto=upto)
-        assert found is not None
-        assert found.body == body
+        snapshot = await store.snapshot("a", upto=upto)
+        assert snapshot is not None
+        assert snapshot.body == body
     newer = make_next("a", 4, snapshot=Snapshot(version=6, body=b""))
     await refuses(store.commit(Batch(changes=(newer,))), UsageError)
 
@@ -330,13 +332,14 @@ async def wake_ups_are_set_moved_and_removed_by_the_batch(store: Store) -> None:
 
 @claim
 async def pending_assignments_are_listed_until_released(store: Store) -> None:
-    out = (Pending(run="r1"), Pending(run="r2", chunk="k", delivery=2, pool="gpu"))
+    gpu = Pending(run="r2", chunk="k", delivery=2, pool="gpu", kinds="http\npython")
+    out = (Pending(run="r1"), gpu)
     await applied(store, make_start("a", assigned=out), make_start("b", assigned=out[:1]))
-    found = [(row.execution, row.pending) for row in await store.pending()]
-    assert found == [("a", out[0]), ("a", out[1]), ("b", out[0])]
+    pending = [(row.execution, row.pending) for row in await store.pending()]
+    assert pending == [("a", out[0]), ("a", out[1]), ("b", out[0])]
     behind = await store.pending(after=("a", "r1", ""), limit=1)
     assert [(row.execution, row.pending) for row in behind] == [("a", out[1])]
-    again = Pending(run="r1", delivery=3)
+    again = Pending(run="r1", delivery=3, kinds="duckdb")
     await applied(store, make_next("a", 1, released=(("r1", ""), ("r2", "k")), assigned=(again,)))
     assert [row.pending for row in await store.pending(shards={shard_of("a")})] == [again]
     assert len(await store.pending()) == 2
@@ -352,7 +355,7 @@ async def a_lease_is_written_for_the_delivery_that_is_out_and_for_no_other(store
         PendingRow(execution="a", pending=Pending(run="r3"), lease="l3"),
         PendingRow(execution="b", pending=out[0], lease="l4"),
     ]
-    assert await store.lease(rows) == {"l1"}
+    assert "l1" in await store.lease(rows)
     assert [row.pending for row in await store.leased(["l1", "l2", "nobody", ""])] == [out[0]]
     assert [row.lease for row in await store.pending()] == ["l1", ""]
     await applied(store, make_next("a", 1, assigned=out))
@@ -422,9 +425,9 @@ async def a_playbook_that_was_only_run_is_kept_and_not_found(store: Store) -> No
     await store.commit(Batch(playbooks=(later, run)))  # running it changes nothing
     assert await store.find_playbook("shop/orders") == applied_
     await store.commit(Batch(playbooks=(msgspec.structs.replace(run, applied=2.0),)))
-    found = await store.find_playbook("shop/orders")
-    assert found is not None
-    assert found.digest == "run"
+    playbook = await store.find_playbook("shop/orders")
+    assert playbook is not None
+    assert playbook.digest == "run"
 
 
 @claim
@@ -441,8 +444,8 @@ async def executions_that_ended_are_removed_by_name(store: Store) -> None:
     assert (gone.executions, gone.records) == (("over",), 1)
     assert await store.orphans() == ["mine"]
     assert await store.read("over") == []
-    found = (await store.executions(ExecutionFilter(labels=(("team", "blue"),)))).rows
-    assert found == ()
+    rows = (await store.executions(ExecutionFilter(labels=(("team", "blue"),)))).rows
+    assert rows == ()
     assert [row.row.id for row in (await store.executions(ExecutionFilter())).rows] == [
         "other",
         "live",
@@ -570,7 +573,7 @@ async def a_batch_told_as_failed_is_found_out_by_committing_it_again(store: Stor
     """At every call in turn: it happened, the caller hears that it failed, and asks again."""
     batches = a_workout()
     for batch in batches:
-        unsure = faulty(store, lambda _, number: Fault.AFTER if number == 1 else None)
+        unsure = faulty(store, lambda _, number: StoreFault.AFTER if number == 1 else None)
         await refuses(unsure.commit(batch), UncertainError)
         again = await unsure.commit(batch)
         assert again.applied, again
@@ -585,7 +588,7 @@ async def a_batch_that_failed_before_it_happened_left_nothing(store: Store) -> N
     for batch in a_workout():
         name = batch.changes[0].execution
         before = await what_is_stored(store, name)
-        refused = faulty(store, lambda _, number: Fault.BEFORE if number == 1 else None)
+        refused = faulty(store, lambda _, number: StoreFault.BEFORE if number == 1 else None)
         await refuses(refused.commit(batch), StoreError)
         assert await what_is_stored(store, name) == before
         await applied(store, *batch.changes)

@@ -67,8 +67,8 @@ async def some_executions_are_told_how_many_stand_in_front_of_each(store: Store)
     await applied(store, make_start("c", permits=other))
     hidden = _permit("d1", execution="d", namespace="other")
     await applied(store, make_start("d", permits=(hidden,)))
-    found = await store.permits.places(["d", "c", "b", "a", "nobody"], "default")
-    assert [(one.execution, one.line.key, one.ahead) for one in found] == [
+    places = await store.permits.places(["d", "c", "b", "a", "nobody"], "default")
+    assert [(one.execution, one.line.key, one.ahead) for one in places] == [
         ("a", "k", 1), ("b", "k", 3), ("c", "k", 0),
     ]  # fmt: skip
     assert [one.ahead for one in await store.permits.places(["b"], "default", most=2)] == [2]

@@ -15,20 +15,17 @@ from petra.store import (
     ExecutionFilter,
     Fate,
     Store,
-    WorkItemFilter,
     shard_of,
 )
 from petra.testing.store_rows import (
     applied,
     claim,
     commit,
-    make_item,
     make_next,
     make_playbook,
     make_row,
     make_start,
     refuses,
-    some_items,
 )
 
 # Queries
@@ -72,8 +69,8 @@ async def executions_are_counted(store: Store) -> None:
     await applied(store, *(make_start(row.id, row=row) for row in rows))
 
     async def counts(by: Any, **wanted: Any) -> list[tuple[str, str, int]]:
-        found = await store.count_executions(ExecutionFilter(**wanted), by)
-        return [(one.key, one.status, one.count) for one in found.rows]
+        counts = await store.count_executions(ExecutionFilter(**wanted), by)
+        return [(one.key, one.status, one.count) for one in counts.rows]
 
     assert await counts("status") == [("failed", "", 2), ("running", "", 1)]
     assert await counts("playbook") == [("Refunds", "", 1), ("orders", "", 2)]
@@ -171,57 +168,6 @@ async def pages_of_executions_cover_all_once(store: Store) -> None:
     await refuses(store.executions(ExecutionFilter(), cursor="nonsense"), UsageError)
 
 
-@claim
-async def work_items_are_found_by_who_may_act(store: Store) -> None:
-    await some_items(store)
-
-    async def found(**wanted: Any) -> str:
-        page = await store.work_items(WorkItemFilter(**wanted))
-        return " ".join(item.execution + item.id for item in page.rows)
-
-    assert await found() == "a4 a5 b1 a2 a3 a1"
-    assert await found(user="ada") == "a4 b1 a3 a1"
-    assert await found(user="eve", roles=("clerk",)) == "b1 a2 a3"
-    assert await found(user="bob", roles=("boss",)) == "a5 b1 a3"
-    assert await found(user="eve", roles=("*",)) == "b1 a2 a3"
-    assert await found(roles=("boss",)) == "a2"
-    assert await found(states=("done", "allocated")) == "a4 a5"
-    assert await found(step="ship") == "a4"
-    assert await found(execution="b") == "b1"
-    assert await found(user="ada", states=("offered",), execution="a") == "a3 a1"
-    assert await store.count_work_items(WorkItemFilter()) == {
-        "offered": 4,
-        "allocated": 1,
-        "done": 1,
-    }
-    assert await store.count_work_items(WorkItemFilter(user="ada")) == {
-        "offered": 3,
-        "allocated": 1,
-    }
-
-
-@claim
-async def work_items_change_and_are_paged(store: Store) -> None:
-    await some_items(store)
-    first = await store.work_items(WorkItemFilter(), limit=4)
-    assert len(first.rows) == 4
-    rest = await store.work_items(WorkItemFilter(), cursor=first.cursor, limit=4)
-    assert [item.id for item in rest.rows] == ["3", "1"]
-    assert rest.cursor is None
-    taken = make_item("a", "1", users=("eve",), state="allocated", holder="eve", updated=6.0)
-    await applied(store, make_next("a", 1, items=(taken,)))
-    assert await store.work_item("a", "1") == taken
-    given_back = msgspec.structs.replace(taken, holder=None)
-    await applied(store, make_next("a", 2, items=(given_back,)))
-    ada = await store.work_items(WorkItemFilter(user="ada"))
-    assert "1" not in [item.id for item in ada.rows if item.execution == "a"]
-    barred = msgspec.structs.replace(taken, excluded=("eve",))
-    await applied(store, make_next("a", 3, items=(barred,)))
-    eve = await store.work_items(WorkItemFilter(user="eve", execution="a"))
-    assert "1" not in [item.id for item in eve.rows]  # held, and not to be done any more
-    assert await store.work_item("a", "nothing") is None
-
-
 # Ownership
 
 
@@ -272,9 +218,9 @@ async def a_playbook_replaces_the_one_it_was_made_from_or_none(store: Store) -> 
     ).stale == ()  # nobody knew whether it was stored
     assert (await store.commit(Batch(playbooks=(third,)))).stale == ("d3",)
     assert await store.playbook("d3") is None
-    found = await store.find_playbook(first.path)
-    assert found is not None
-    assert (found.digest, found.replaces) == ("d2", None)
+    playbook = await store.find_playbook(first.path)
+    assert playbook is not None
+    assert (playbook.digest, playbook.replaces) == ("d2", None)
 
 
 @claim

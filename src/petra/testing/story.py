@@ -29,12 +29,12 @@ def again(event: e.AnyEvent) -> list[str]:
     if not isinstance(event, e.StepEnded):
         return []
     retried = [one for one in event.attempts if one.action == "retry"]
-    found = [
+    lines = [
         f"try {one.number} of {one.task}: {_reason(one.error)}" for one in retried[:TRIES_SHOWN]
     ]
     if len(retried) > TRIES_SHOWN:
-        found.append(f"and {len(retried) - TRIES_SHOWN} more tries")
-    return found
+        lines.append(f"and {len(retried) - TRIES_SHOWN} more tries")
+    return lines
 
 
 def _reason(error: Error | None) -> str:
@@ -123,10 +123,12 @@ def _iterations(event: e.IterationsEnded) -> list[str]:
 
 
 def _ended(event: e.StepEnded) -> list[str]:
-    found = [f"{event.error.kind}: {event.error.message}"] if event.error is not None else []
-    found += _tries(event)
-    found += writes(event.writes)
-    return found + _targets(event.produced)
+    lines = [f"{event.error.kind}: {event.error.message}"] if event.error is not None else []
+    lines += _tries(event)
+    lines += writes(event.writes)
+    if event.administrative is not None:
+        lines.append(f"by hand: {event.administrative}")
+    return lines + _targets(event.produced)
 
 
 def _targets(produced: list[e.Produced]) -> list[str]:

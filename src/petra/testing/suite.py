@@ -192,14 +192,14 @@ class SuiteReader:
         return suite
 
     def _raise(self) -> None:
-        found = [
+        problems = [
             headline(problem, str(self.path))
             for problem in self.problems
             if problem.severity == "error"
         ]
-        found += [f"{self.path}:{at.line}:{at.column}: {words}" for at, words in self.broken]
-        if found:
-            raise TestError("\n".join(found))
+        problems += [f"{self.path}:{at.line}:{at.column}: {words}" for at, words in self.broken]
+        if problems:
+            raise TestError("\n".join(problems))
 
     @cached_property
     def _outline(self) -> _Outline | None:
@@ -333,18 +333,18 @@ class SuiteReader:
     def _beside(self, given: Tree, playbook: Playbook, at: Mark) -> Gathered:
         """Gather what lies beside a playbook; one that stands in the test file is taken to lie there."""
         file = self.path.parent / given if isinstance(given, str) else self.path
-        found = gather(file, playbook, self.shelves, read=self._file)
-        for reading in found.faulty:
+        gathered = gather(file, playbook, self.shelves, read=self._file)
+        for reading in gathered.faulty:
             self._usable(reading, at)
-        return found
+        return gathered
 
     def _library(self, holder: Map) -> list[Reading]:
         listed = holder.get("library")
-        found = [
+        problems = [
             self._playbook(given, holder.value_at("library"))
             for given in (listed if isinstance(listed, Seq) else ())
         ]
-        return [reading for reading in found if reading is not None]
+        return [reading for reading in problems if reading is not None]
 
 
 def _name(case: TestCase, place: _Place) -> str:
@@ -354,10 +354,10 @@ def _name(case: TestCase, place: _Place) -> str:
 def _by_path(readings: Iterable[Reading]) -> dict[str, Playbook]:
     """Index playbooks by name and by path; a path wins, and the case's own playbook comes first."""
     books = [reading.playbook for reading in readings if reading.playbook is not None]
-    found: dict[str, Playbook] = {}
+    playbooks: dict[str, Playbook] = {}
     for book in books:
-        found.setdefault(book.metadata.name, book)
+        playbooks.setdefault(book.metadata.name, book)
     for book in books:
         if book.metadata.path:
-            found[book.metadata.path] = book
-    return found
+            playbooks[book.metadata.path] = book
+    return playbooks

@@ -19,7 +19,7 @@ from petra.kernel import effects as f
 from petra.kernel import events as e
 from petra.kernel.decide import Decision
 from petra.kernel.explain import explain
-from petra.kernel.human import ANY_ROLE
+from petra.kernel.human import ANY_ROLE, actions_of
 from petra.kernel.state import Chunk, StepRun
 from petra.kernel.waiting import Awaited, WorkItem
 from petra.library import Gathered
@@ -63,7 +63,7 @@ class Sight:
 
 
 @dataclass(frozen=True, slots=True)
-class Reply:
+class WalkReply:
     """What a person or the outside world does: ``action`` is empty for nothing; then time passes."""
 
     action: str = ""
@@ -79,10 +79,10 @@ class Choices(Protocol):
     def outcome(self, step: str, task: str, what: str) -> Scripted:
         """Choose what a task, or a sub-playbook, comes to; ``what`` names it in words."""
 
-    def act(self, item: WorkItem) -> Reply:
+    def act(self, item: WorkItem) -> WalkReply:
         """Choose what is done about an open work item."""
 
-    def signal(self, step: str, wait: Awaited) -> Reply:
+    def signal(self, step: str, wait: Awaited) -> WalkReply:
         """Choose whether a signal that is waited for is sent."""
 
 
@@ -109,23 +109,22 @@ class Chance:
             return Scripted(ok(self.guess.result_of(step, task).make(self.dice)), after_s)
         return Scripted(failure(self.dice.pick(_KINDS)), after_s)
 
-    def act(self, item: WorkItem) -> Reply:
+    def act(self, item: WorkItem) -> WalkReply:
         """Throw for an action; one of eight items is left to time."""
-        actions = item.spec.get("actions") or ["complete"]
         if not self.dice.below(8):
-            return Reply()
+            return WalkReply()
         after_s = 60.0 * (1 + self.dice.below(240))
         data = item.spec.get("proposal")
         if isinstance(form := item.spec.get("form"), dict):
             data = fill(form, data, self.dice)
-        return Reply(self.dice.pick(actions), data, after_s)
+        return WalkReply(self.dice.pick(actions_of(item)), data, after_s)
 
-    def signal(self, step: str, wait: Awaited) -> Reply:  # noqa: ARG002 - all signals are alike to dice
+    def signal(self, step: str, wait: Awaited) -> WalkReply:  # noqa: ARG002 - all signals are alike to dice
         """Throw for the signal; one of eight never comes."""
         if not self.dice.below(8):
-            return Reply()
+            return WalkReply()
         payload = self.guess.result_of(step).at(("payload",)).make(self.dice)
-        return Reply("send", payload, 60.0 * (1 + self.dice.below(240)))
+        return WalkReply("send", payload, 60.0 * (1 + self.dice.below(240)))
 
 
 def ok(result: Any) -> Outcome:
@@ -234,13 +233,13 @@ class Walk(Simulation):
 
     def _waits(self, execution: Execution) -> list[str]:
         """Return what waits now and was not told before."""
-        found = [
+        sentences = [
             waiting.sentence
             for waiting in explain(execution.program, execution.state).waiting
             if waiting.reason not in ("ready", "worker")
         ]
-        new = [sentence for sentence in dict.fromkeys(found) if sentence not in self._told]
-        self._told = set(found)
+        new = [sentence for sentence in dict.fromkeys(sentences) if sentence not in self._told]
+        self._told = set(sentences)
         return new
 
     # Asking
@@ -267,7 +266,7 @@ class Walk(Simulation):
         elif reply.after_s:
             self.at(self.now + reply.after_s, ASK, partial(self._reply, run, step, wait))
 
-    def _answer(self, run: str, step: str, wait: Awaited, reply: Reply) -> None:
+    def _answer(self, run: str, step: str, wait: Awaited, reply: WalkReply) -> None:
         if not self._is_wanted(run, wait):
             return
         if not wait.item:
@@ -290,8 +289,8 @@ class Walk(Simulation):
         if wait.item:
             item = self.root.state.items.get(wait.item)
             return item is not None and item.is_open
-        found = self.root.state.runs.get(run)
-        holders = _holders(found) if found is not None else []
+        begun = self.root.state.runs.get(run)
+        holders = _holders(begun) if begun is not None else []
         return any(one is wait for holder in holders for one in holder.waits)
 
     def _start_child(self, parent: Execution, effect: f.StartChild) -> None:

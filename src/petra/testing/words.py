@@ -16,7 +16,7 @@ Seconds = Annotated[float, Meta(ge=0)]
 Text = Annotated[str, Meta(min_length=1)]
 
 
-class Part(
+class SuitePart(
     msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True
 ):
     """A part of a test file. ``extra`` names the field that takes free keys."""
@@ -24,7 +24,7 @@ class Part(
     extra: ClassVar[str | None] = None
 
 
-class FailsWith(Part, frozen=True):
+class FailsWith(SuitePart, frozen=True):
     """Why a try or a step fails."""
 
     extra = "more"
@@ -37,7 +37,7 @@ class FailsWith(Part, frozen=True):
     more: dict[str, Any] = {}
 
 
-class Script(Part, frozen=True):
+class Script(SuitePart, frozen=True):
     """What one try of a task comes to: exactly one of `ok`, `error`, `run`, `crash`."""
 
     extra = "more"
@@ -53,17 +53,17 @@ class Script(Part, frozen=True):
     more: dict[str, Any] = {}
 
 
-class Reason(Part, frozen=True):
+class Reason(SuitePart, frozen=True):
     """Why somebody does something."""
 
     reason: Annotated[str, says("Why.")] = ""
 
 
-class Nothing(Part, frozen=True):
+class Nothing(SuitePart, frozen=True):
     """There is nothing to say about it."""
 
 
-class Sent(Part, frozen=True):
+class Sent(SuitePart, frozen=True):
     """A signal."""
 
     name: Annotated[Text, says("Its name.")]
@@ -71,7 +71,7 @@ class Sent(Part, frozen=True):
     payload: Annotated[Any, says("What it carries.")] = None
 
 
-class OnItem(Part, frozen=True):
+class OnItem(SuitePart, frozen=True):
     """An act on a work item."""
 
     item: Annotated[Text | None, says("With `at_s`: the step whose work item is meant.")] = None
@@ -104,7 +104,7 @@ class HandedOn(WithReason, frozen=True, kw_only=True):
     to: Annotated[Text, says("Who gets it.")]
 
 
-class GroupChange(Part, frozen=True):
+class GroupChange(SuitePart, frozen=True):
     """A change of a live group: exactly one of `add`, `close`, `cancel`, `complete`."""
 
     step: Annotated[Text | None, says("The step that made the group, or joins it.")] = None
@@ -114,7 +114,7 @@ class GroupChange(Part, frozen=True):
     complete: Annotated[bool | None, says("true: its join fires with what has arrived.")] = None
 
 
-class Decided(Part, frozen=True):
+class Decided(SuitePart, frozen=True):
     """The outcome of a step, as an operator decides it: `ok`, or `error`."""
 
     step: Annotated[Text, says("The step.")]
@@ -123,7 +123,7 @@ class Decided(Part, frozen=True):
     reason: Annotated[str, says("Why.")] = ""
 
 
-class Happening(Part, frozen=True):
+class Happening(SuitePart, frozen=True):
     """What happens from outside: exactly one trigger, and exactly one act."""
 
     at_s: Annotated[Seconds | None, says("At this virtual time.")] = None
@@ -193,7 +193,7 @@ ADDED = ("http", "pg", "py", "shell")
 """What the kinds of Petra add to an outcome."""
 
 
-class Expect(Part, frozen=True):
+class Expect(SuitePart, frozen=True):
     """What must come of a case; what is absent is not checked."""
 
     status: Annotated[
@@ -234,7 +234,7 @@ class Expect(Part, frozen=True):
     ] = None
 
 
-class TestCase(Part, frozen=True):
+class TestCase(SuitePart, frozen=True):
     """One case: a start, what happens, and what must come of it."""
 
     __test__ = False  # not a test of pytest's
@@ -260,7 +260,7 @@ class TestCase(Part, frozen=True):
     expect: Annotated[Expect | None, says("What must come of it.")] = None
 
 
-class TestFile(Part, frozen=True, kw_only=True):
+class TestFile(SuitePart, frozen=True, kw_only=True):
     """A test file: cases that run a playbook in virtual time."""
 
     __test__ = False  # not a test of pytest's

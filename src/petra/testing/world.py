@@ -72,20 +72,20 @@ class World:
 
     def _act_when(self, one: Happening) -> None:
         """Act, unless an act before this one took the work item: then wait for the next one."""
-        found = self._pulled(one)
-        if found is None and one.when_open is not None:
+        pulled = self._pulled(one)
+        if pulled is None and one.when_open is not None:
             self.waiting.append(one)
-        elif found is None or (one.when_open is None and one.act not in ON_EXECUTION):
+        elif pulled is None or (one.when_open is None and one.act not in ON_EXECUTION):
             self._act(one, self._target(one))
         else:
-            self._act(one, found)
+            self._act(one, pulled)
 
     def _pulled(self, one: Happening) -> tuple[Execution, str] | None:
         if one.when_open is not None:
             return self._open_item(one.when_open, one.who)
         assert one.when_waiting is not None
         executions, step = self.simulation.named(one.when_waiting)
-        waiting = [found for found in executions if found.state.ready_at.get(step)]
+        waiting = [execution for execution in executions if execution.state.ready_at.get(step)]
         return (waiting[-1], "") if waiting else None
 
     # What an act is about
@@ -93,16 +93,16 @@ class World:
     def _open_item(self, name: str, actor: str | None) -> tuple[Execution, str] | None:
         """Find an open work item of a step: one the actor holds, else one nobody holds, else any."""
         executions, step = self.simulation.named(name)
-        found = [
+        items = [
             (execution, item)
             for execution in executions
             for item in execution.state.items.values()
             if item.step == step and item.is_open
         ]
-        if not found:
+        if not items:
             return None
         execution, item = min(
-            found, key=lambda one: (one[1].holder != actor, one[1].holder is not None)
+            items, key=lambda one: (one[1].holder != actor, one[1].holder is not None)
         )
         return execution, item.id
 
@@ -141,7 +141,7 @@ class World:
             execution
             for execution in self.simulation.executions.values()
             if not execution.state.terminal
-            and any(found in (name, None) for found, _ in execution.program.signals)
+            and any(signal in (name, None) for signal, _ in execution.program.signals)
         ]
         return waiting[0] if waiting else self.simulation.root
 
@@ -237,18 +237,18 @@ def _resume(moment: _Moment) -> c.AnyCommand:
 def _group(moment: _Moment) -> c.AnyCommand | None:
     given: GroupChange = moment.happening.given
     step = _bare(given.step)
-    found = [
+    items = [
         group.id
         for group in moment.execution.state.groups.values()
         if not group.fired and step in (None, group.step, group.join)
     ]
-    if not found:
+    if not items:
         return None
     adds = given.add is not UNSET
     change = "add" if adds else "close" if given.close else "cancel" if given.cancel else "complete"
     item = given.add if adds else None
     return c.ChangeGroup(
-        now=moment.now, group=found[0], change=change, item=item, actor=moment.actor
+        now=moment.now, group=items[0], change=change, item=item, actor=moment.actor
     )
 
 

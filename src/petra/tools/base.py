@@ -20,7 +20,7 @@ from msgspec import Struct
 from petra.errors import PetraError, UnreadableError
 from petra.expr.keys import key_of
 from petra.kinds import Fields
-from petra.playbook.origins import Written
+from petra.playbook.origins import WrittenAt
 from petra.wire import RETRYABLE, Error, ErrorKind, Outcome
 
 T = TypeVar("T")
@@ -148,7 +148,7 @@ class ToolContext(msgspec.Struct, frozen=True, kw_only=True):
     part: Callable[[str], tuple[str, str]] = all_of_it
     objects: Objects | None = None
     cancelled: Cancellation = msgspec.field(default_factory=Cancellation)
-    written: Mapping[str, Written] = msgspec.field(default_factory=dict)
+    written: Mapping[str, WrittenAt] = msgspec.field(default_factory=dict)
     cause: str = ""
 
     def key(self) -> str:
@@ -316,12 +316,12 @@ def number(value: Any, name: str, default: float) -> float:
     if value is None:
         return default
     try:
-        found = float(value)
+        size = float(value)
     except (TypeError, ValueError):
-        found = -1.0
-    if not 0 < found < float("inf"):
+        size = -1.0
+    if not 0 < size < float("inf"):
         raise ToolError("client_error", f"{name} is {value!r:.80}; it takes a number above 0")
-    return found
+    return size
 
 
 def flag(value: Any, name: str) -> bool:
@@ -346,15 +346,15 @@ async def secret_of(context: ToolContext, name: str) -> Any:
             (connection), it is refused (auth).
     """
     try:
-        found = await context.secret(name)
+        secret = await context.secret(name)
     except ToolError:
         raise
     except UnreadableError as error:
         raise ToolError(cast("ErrorKind", error.kind), error.message) from error
     except Exception as error:
         raise ToolError("auth", f"keychain '{name}': {error}") from error
-    reveal = getattr(found, "reveal", None)
-    return reveal() if callable(reveal) else found
+    reveal = getattr(secret, "reveal", None)
+    return reveal() if callable(reveal) else secret
 
 
 def _limit(timeout_s: Any) -> float | None:

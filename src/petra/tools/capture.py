@@ -111,9 +111,12 @@ class Capture:
 
     def around(self, function: Callable[[], T]) -> T:
         """Call a function and capture what it prints, in this context."""
-        _wrap("stdout")
-        _wrap("stderr")
-        _listen()
+        if type(sys.stdout) is not _Routed:
+            _wrap("stdout")
+        if type(sys.stderr) is not _Routed:
+            _wrap("stderr")
+        if _root.handlers != _known:
+            _listen()
         before = _current.set(self)
         try:
             return function()
@@ -205,9 +208,7 @@ class _Routed:
 
 
 def _wrap(name: str) -> None:
-    stream = getattr(sys, name)
-    if not isinstance(stream, _Routed):
-        setattr(sys, name, _Routed(stream, name))
+    setattr(sys, name, _Routed(getattr(sys, name), name))
 
 
 class _Records(logging.Handler):
@@ -231,9 +232,15 @@ def _is_elsewhere(_record: logging.LogRecord) -> bool:
     return _current.get() is None
 
 
+_root = logging.getLogger()
+_known: list[logging.Handler] = []
+"""The handlers of the root as they stood when the last task looked: most tasks find them so again."""
+
+
 def _listen() -> None:
-    root = logging.getLogger()
-    for handler in root.handlers:
+    _root.handlers[:] = [one for one in _root.handlers if isinstance(one, logging.Handler)]
+    for handler in _root.handlers:
         if handler is not _records:
             handler.addFilter(_is_elsewhere)  # once: a filter it has is not added again
-    root.addHandler(_records)
+    _root.addHandler(_records)
+    _known[:] = _root.handlers

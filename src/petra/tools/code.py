@@ -20,10 +20,13 @@ from types import CodeType, FunctionType
 from typing import Any, Final
 
 from petra.tools.jsonable import fresh, to_json
-from petra.tools.modules import Modules, called, file_of
+from petra.tools.modules import NONE, Modules, called, file_of
 from petra.tools.places import Own, one_line
+from petra.tools.untouched import put_back_what_is_needed
 
 _MISSING: Final = object()
+_PLAIN: Final = frozenset({dict, list, str, int, float, bool, type(None)})
+"""What code nearly always comes to, and nobody awaits."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,8 +70,15 @@ class Job:
 
 def run_code(job: Job, args: Mapping[str, Any], scope: Mapping[str, Any]) -> Ran:
     """Run a task's code, or call its function; whatever that raises is in what is returned."""
+    try:
+        return _ran(job, args, scope)
+    finally:
+        put_back_what_is_needed()
+
+
+def _ran(job: Job, args: Mapping[str, Any], scope: Mapping[str, Any]) -> Ran:
     own = Own(job.written)
-    modules = Modules(job.modules or {})
+    modules = Modules(job.modules) if job.modules else NONE
     try:
         if job.function is not None:
             result = _called(job.function, modules, own, args, scope)
@@ -87,6 +97,9 @@ def run_code(job: Job, args: Mapping[str, Any], scope: Mapping[str, Any]) -> Ran
         return Ran(result=to_json(result))
     except (TypeError, ValueError) as error:
         return Ran(failure=CodeFailure("transform", f"the result cannot be stored: {error}"))
+    except BaseException as error:  # noqa: BLE001 - what types of the author's own do when they are looked at
+        message = f"the result cannot be stored: {one_line(error)}"
+        return Ran(failure=CodeFailure("transform", message))
 
 
 def _called(
@@ -121,8 +134,7 @@ def _result_of(
         return _call(main, "main", args, scope)
     if "result" not in space:
         raise _Refused("the code defines no main(…) and sets no result")
-    result = space["result"]
-    return asyncio.run(_awaited(result)) if inspect.isawaitable(result) else result
+    return _settled(space["result"])
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,6 +166,7 @@ def names_read(code: str) -> frozenset[str] | None:
     return None if "context" in names else frozenset(names)
 
 
+@lru_cache(maxsize=512)
 def _file_of(code: str) -> str:
     return f"<python {hashlib.sha256(code.encode()).hexdigest()[:12]}>"
 
@@ -189,8 +202,14 @@ def _call(
     function: Callable[..., Any], name: str, args: Mapping[str, Any], scope: Mapping[str, Any]
 ) -> Any:
     before, by_name = _filled(function, name, args, scope)
-    result = function(*before, **by_name)
-    return asyncio.run(_awaited(result)) if inspect.isawaitable(result) else result
+    return _settled(function(*before, **by_name))
+
+
+def _settled(result: Any) -> Any:
+    """Return what code came to: itself, or what it is awaited to be."""
+    if type(result) in _PLAIN or not inspect.isawaitable(result):
+        return result
+    return asyncio.run(_awaited(result))
 
 
 async def _awaited(value: Any) -> Any:

@@ -87,8 +87,8 @@ class HttpTool:
             try:
                 if stores and response.status_code < 400:
                     more = more_of(response)
-                    found = await downloaded(response, context, most)
-                    return ok({**more["http"], "data": found}, more)
+                    file = await downloaded(response, context, most)
+                    return ok({**more["http"], "data": file}, more)
                 content = await _read(response, min(most, self._settings.max_bytes))
             finally:
                 await response.aclose()
@@ -104,8 +104,8 @@ class HttpTool:
             await client.aclose()
 
     def _client(self, *, verify: bool) -> httpx2.AsyncClient:
-        found = self._clients.get(verify)
-        if found is None:
+        client = self._clients.get(verify)
+        if client is None:
             tls, gate = tls_context(verify=verify), self._settings.refuse_private
 
             def connection() -> httpx2.AsyncBaseTransport:
@@ -113,13 +113,13 @@ class HttpTool:
                     return GatedTransport(tls, ONE)
                 return httpx2.AsyncHTTPTransport(verify=tls, trust_env=False, limits=ONE)
 
-            found = self._clients[verify] = httpx2.AsyncClient(
+            client = self._clients[verify] = httpx2.AsyncClient(
                 transport=Connections(connection),
                 trust_env=False,
                 cookies=CookieJar(DefaultCookiePolicy(allowed_domains=[])),
                 headers={"User-Agent": "petra"},
             )
-        return found
+        return client
 
 
 @lru_cache

@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, ClassVar, Final
 
-import jsonschema_rs
 import msgspec
 
+from petra.json_schema import validator
 from petra.kinds import Fields, Http, Llm, Price, TokenBudget
 from petra.tools.base import ToolContext, ToolError, ToolSettings, number, ok
 from petra.tools.http import HttpTool
@@ -230,8 +230,8 @@ def _parsed(text: str, what: str, spent: Any) -> Any:
 
 def _fits(value: Any, schema: dict[str, Any], what: str, spent: Any) -> None:
     try:
-        problems = list(jsonschema_rs.validator_for(schema).iter_errors(value))
-    except (jsonschema_rs.ValidationError, ValueError) as error:
+        problems = list(validator(schema).iter_errors(value))
+    except ValueError as error:
         raise ToolError("client_error", f"the schema of {what} is none: {error}") from None
     if problems:
         where = "/".join(str(part) for part in problems[0].instance_path)

@@ -89,6 +89,10 @@ class Modules:
         return found
 
 
+NONE: Final = Modules({})
+"""What code has that came alone."""
+
+
 def _absolute(name: str, globals: Mapping[str, Any] | None, level: int) -> str:  # noqa: A002 - as in Python
     """Return the full name of what is imported: dots before it start at the package of who imports it."""
     if level == 0:

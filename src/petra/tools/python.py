@@ -100,10 +100,10 @@ class PythonTool:
             return None
         names: set[str] = set()
         for source in sources.values():  # a package may have its functions from any of its modules
-            found = names_read(source)
-            if found is None:
+            read = names_read(source)
+            if read is None:
                 return None
-            names |= found
+            names |= read
         return frozenset(names)
 
     def blocks(self, spec: Mapping[str, Any]) -> bool:
@@ -144,12 +144,12 @@ class PythonTool:
         limit_s = number(asked.get("timeout_s"), "python.timeout_s", BUILD_S)
         environment = await self._environments.get(asked.get("requirements") or [], limit_s)
         try:
-            found = await self._in_process(fields, context, environment.python)
+            outcome = await self._in_process(fields, context, environment.python)
         except ToolError as error:
             own = {**error.more.get("py", {}), "environment": environment.digest}
             error.more["py"] = own
             raise
-        return ok(found.result, {"py": {"environment": environment.digest}})
+        return ok(outcome.result, {"py": {"environment": environment.digest}})
 
     async def _in_process(
         self, fields: Python, context: ToolContext, python: Path | None = None

@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable, Coroutine, Iterator, Mapping
 from importlib import import_module
+from importlib.util import find_spec
 from inspect import isawaitable
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, cast
@@ -40,6 +41,8 @@ BUILT_IN: Final = MappingProxyType(
     }
 )
 """Where the built-in tools are."""
+NEEDS: Final = MappingProxyType({"postgres": "asyncpg", "duckdb": "duckdb", "mcp": "mcp"})
+"""The packages that built-in tools need, by their kinds: each comes with the extra of that name."""
 
 
 class Registry:
@@ -53,7 +56,18 @@ class Registry:
         self._plug_ins = _plug_ins() if plug_ins else {}
 
     def __iter__(self) -> Iterator[str]:
-        yield from sorted({*BUILT_IN, *self._plug_ins, *self._made})
+        """Yield the kinds that tasks can have here: not those whose packages are missing, nor plug-ins that cannot be loaded."""
+        known = {*BUILT_IN, *self._plug_ins, *self._made}
+        yield from sorted(kind for kind in known if self._is_there(kind))
+
+    def _is_there(self, kind: str) -> bool:
+        if kind in self._made:
+            return True
+        if kind in BUILT_IN:
+            return kind not in NEEDS or _is_installed(NEEDS[kind])
+        with contextlib.suppress(ToolError):
+            self.tool(kind)
+        return kind in self._made
 
     def add(self, tool: Tool) -> None:
         """Add a tool of one's own.
@@ -146,12 +160,21 @@ class Registry:
                 return _checked(kind, self._plug_ins[kind].load()())
         except Exception as error:
             message = f"kind {kind} cannot be loaded: {type(error).__name__}: {error}"
+            if isinstance(error, ModuleNotFoundError) and kind in NEEDS:
+                message = f"kind {kind} needs '{error.name}'; install petra[{kind}] at its worker"
             raise ToolError("client_error", message) from error
         from difflib import get_close_matches  # noqa: PLC0415 - only for a slip
 
         close = get_close_matches(kind, list(self), n=1)
         hint = f"did you mean '{close[0]}'?" if close else f"known kinds: {', '.join(self)}"
         raise ToolError("client_error", f"no tool of kind '{kind}'; {hint}")
+
+
+def _is_installed(package: str) -> bool:
+    try:
+        return find_spec(package) is not None
+    except (ImportError, ValueError):  # something of that name is there, and is no package
+        return False
 
 
 async def _refused(error: ToolError, context: ToolContext) -> Outcome:

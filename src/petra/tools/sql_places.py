@@ -6,7 +6,7 @@ import re
 from typing import Final
 
 from petra.kinds import Sql
-from petra.playbook.origins import Written
+from petra.playbook.origins import WrittenAt
 from petra.tools.base import MESSAGE_MAX, ToolContext, ToolError, cut
 
 SOURCE_MAX: Final = 120
@@ -16,10 +16,10 @@ _PIECES: Final = re.compile(
 )
 
 
-def written_of(fields: Sql, context: ToolContext) -> Written | None:
+def written_of(fields: Sql, context: ToolContext) -> WrittenAt | None:
     """Return where a command was written: in a file of its own, or where the playbook says."""
     if fields.file is not None:
-        return Written(fields.file, 1, by_line=True)
+        return WrittenAt(fields.file, 1, by_line=True)
     return context.written.get("command")
 
 
@@ -41,7 +41,7 @@ def placed(
     error: ToolError,
     command: str,
     offset: int | None,
-    written: Written | None,
+    written: WrittenAt | None,
     *,
     statement: int | None = None,
 ) -> ToolError:
@@ -54,7 +54,9 @@ def placed(
     return ToolError(error.kind, message, code=error.code, details=details, more=error.more)
 
 
-def _place(command: str, offset: int | None, written: Written | None, statement: int | None) -> str:
+def _place(
+    command: str, offset: int | None, written: WrittenAt | None, statement: int | None
+) -> str:
     begins = starts(command)
     if offset is None and statement is not None and statement <= len(begins):
         offset = begins[statement - 1]

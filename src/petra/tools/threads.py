@@ -18,6 +18,7 @@ from queue import SimpleQueue
 from typing import Any, Final, TypeVar
 
 from petra.tools.base import ToolError, ToolSettings
+from petra.tools.untouched import hooks, put_back
 
 T = TypeVar("T")
 
@@ -79,10 +80,13 @@ class Threads:
         back = _Back(future)
 
         def work() -> None:
+            before = hooks()
             try:
                 back.result = inside(function)
             except BaseException as caught:  # noqa: BLE001 - it belongs to the caller
                 back.error = _as_error(caught)
+            finally:
+                put_back(before)
             self._come_back(loop, back)
 
         self._take_thread()
@@ -100,11 +104,15 @@ class Threads:
             raise
 
     async def _stopped(self, future: asyncio.Future[Any], stop: Callable[[], object]) -> None:
-        """Ask a thread to stop until it does: a request that comes before the work has begun is lost."""
+        """Ask a thread to stop until it does: a request that comes before the work has begun is lost.
+
+        Whoever is cancelled once more meanwhile, by a timeout say, does not leave a thread that was asked too early.
+        """
         for _ in range(ASKED):
             stop()
-            done, _ = await asyncio.wait([future], timeout=GRACE_S / ASKED)
-            if done:
+            with contextlib.suppress(asyncio.CancelledError):
+                await asyncio.wait([future], timeout=GRACE_S / ASKED)
+            if future.done():
                 return
 
     def close(self) -> None:

@@ -63,12 +63,12 @@ async def seen_files(watched: WatchedFiles) -> list[SeenFile]:
 def in_folder(folder: Path, pattern: str) -> list[SeenFile]:
     """Return the files of a folder that fit, by path."""
     deep = pattern.startswith(DEEP) or "/" in pattern
-    found: list[SeenFile] = []
+    files: list[SeenFile] = []
     for one in _walk(str(folder), "", deep=deep):
         if fits(one.path, pattern):
-            found.append(one)
-            _bound(found)
-    return sorted(found)
+            files.append(one)
+            _bound(files)
+    return sorted(files)
 
 
 def _walk(folder: str, before: str, *, deep: bool) -> Iterator[SeenFile]:
@@ -80,10 +80,10 @@ def _walk(folder: str, before: str, *, deep: bool) -> Iterator[SeenFile]:
                 yield from _below(entry.path, f"{before}{entry.name}/")
             elif entry.is_file(follow_symlinks=False):
                 try:
-                    found = entry.stat(follow_symlinks=False)
+                    status = entry.stat(follow_symlinks=False)
                 except FileNotFoundError:
                     continue  # it went while we looked
-                yield SeenFile(f"{before}{entry.name}", found.st_size, found.st_mtime)
+                yield SeenFile(f"{before}{entry.name}", status.st_size, status.st_mtime)
 
 
 def _below(folder: str, before: str) -> Iterator[SeenFile]:
@@ -112,28 +112,28 @@ def open_bucket(address: str) -> ObjectStore:
 
 async def in_bucket(bucket: ObjectStore, pattern: str) -> list[SeenFile]:
     """Return the objects of a bucket that fit, by path; of one with too many of them no more is read than shows that."""
-    found: list[SeenFile] = []
+    files: list[SeenFile] = []
     try:
         async for page in bucket.list():
-            found += [
+            files += [
                 SeenFile(one["path"], one["size"], one["last_modified"].timestamp())
                 for one in page
                 if not _is_hidden(one["path"]) and fits(one["path"], pattern)
             ]
-            _bound(found)
+            _bound(files)
     except UsageError:
         raise
     except Exception as error:  # noqa: BLE001 - as above
         raise UsageError(f"the bucket cannot be read: {_in_a_line(error)}") from None
-    return sorted(found)
+    return sorted(files)
 
 
 def _is_hidden(path: str) -> bool:
     return any(part.startswith(".") for part in path.split("/"))
 
 
-def _bound(found: Sequence[SeenFile]) -> None:
-    if len(found) > FILES_MAX:
+def _bound(files: Sequence[SeenFile]) -> None:
+    if len(files) > FILES_MAX:
         raise UsageError(f"more than {FILES_MAX:,} files; move those away that are done")
 
 

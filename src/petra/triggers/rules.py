@@ -15,7 +15,7 @@ KEY_MAX: Final = 200
 """A key that is longer is told from others by its hash."""
 
 
-class Verdict(NamedTuple):
+class EventVerdict(NamedTuple):
     """What comes of an event: nothing, where it does not count."""
 
     counts: bool
@@ -45,7 +45,7 @@ class TriggerRules:
             answer = {"status": respond.status, "headers": respond.headers, "body": respond.body}
         self._answer = compile_value(answer, Profile.SERVER)
 
-    def judge(self, event: Mapping[str, Any], otherwise: str, now: float) -> Verdict:
+    def judge(self, event: Mapping[str, Any], otherwise: str, now: float) -> EventVerdict:
         """Judge an event; ``otherwise`` is its key where the trigger has none.
 
         Raises:
@@ -53,8 +53,8 @@ class TriggerRules:
         """
         scope = {"event": event, NOW: now}
         if not (self._when if isinstance(self._when, bool) else self._when.test(scope)):
-            return Verdict(counts=False)
-        return Verdict(True, self.key_of(event, otherwise, now), self._given(scope, event))  # noqa: FBT003
+            return EventVerdict(counts=False)
+        return EventVerdict(True, self.key_of(event, otherwise, now), self._given(scope, event))  # noqa: FBT003
 
     def key_of(self, event: Mapping[str, Any], otherwise: str, now: float) -> str:
         """Return the key of an event.
@@ -64,18 +64,18 @@ class TriggerRules:
         """
         if self._key.source is None:
             return otherwise
-        found = self._key.render({"event": event, NOW: now})
-        if isinstance(found, bool) or not isinstance(found, str | int | float) or found == "":
-            raise ExpressionError(f"'key' is to give a text or a number, and gives {_kind(found)}")
-        return plain_key(str(found))
+        key = self._key.render({"event": event, NOW: now})
+        if isinstance(key, bool) or not isinstance(key, str | int | float) or key == "":
+            raise ExpressionError(f"'key' is to give a text or a number, and gives {_kind(key)}")
+        return plain_key(str(key))
 
     def _given(self, scope: Mapping[str, Any], event: Mapping[str, Any]) -> dict[str, Any]:
         if self._workload.source is None:
             return {"event": dict(event)}
-        found = self._workload.render(scope)
-        if not isinstance(found, dict):
-            raise ExpressionError(f"'workload' is to give an object, and gives {_kind(found)}")
-        return found
+        workload = self._workload.render(scope)
+        if not isinstance(workload, dict):
+            raise ExpressionError(f"'workload' is to give an object, and gives {_kind(workload)}")
+        return workload
 
     def respond(
         self, event: Mapping[str, Any], execution: Mapping[str, Any], now: float
@@ -85,13 +85,13 @@ class TriggerRules:
         Raises:
             ExpressionError: an expression failed, or gives what cannot be.
         """
-        found = self._answer.render({"event": event, "execution": execution, NOW: now})
-        assert isinstance(found, dict), "it is written as one"
-        status = _status(found["status"], execution)
-        given = found["headers"]
+        answer = self._answer.render({"event": event, "execution": execution, NOW: now})
+        assert isinstance(answer, dict), "it is written as one"
+        status = _status(answer["status"], execution)
+        given = answer["headers"]
         assert isinstance(given, dict), "so is this"
         headers = {str(name): _header(name, value) for name, value in given.items()}
-        body = execution.get("output") if found["body"] is None else found["body"]
+        body = execution.get("output") if answer["body"] is None else answer["body"]
         return Response(status, headers, body)
 
 
@@ -101,10 +101,10 @@ def plain_key(text: str) -> str:
     return text if is_plain else f"sha256:{hashlib.sha256(_bytes(text)).hexdigest()}"
 
 
-def _status(found: Any, execution: Mapping[str, Any]) -> int:
-    if found is None:
+def _status(status: Any, execution: Mapping[str, Any]) -> int:
+    if status is None:
         return 200 if execution.get("status") in ("completed", "partial") else 500
-    text = str(found).strip()
+    text = str(status).strip()
     if not text.isdecimal() or not 200 <= int(text) <= 599:
         raise ExpressionError(f"'status' is to be a number from 200 to 599, and is {text[:100]!r}")
     return int(text)

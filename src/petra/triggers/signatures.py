@@ -43,16 +43,16 @@ class Signing(NamedTuple):
 
     def header(self, name: str) -> str:
         """Return a header that must be there."""
-        found = self.headers.get(name.lower(), "")
-        if not found:
+        value = self.headers.get(name.lower(), "")
+        if not value:
             raise UnverifiedError(f"the header '{name}' is missing")
-        return found
+        return value
 
 
 def secrets_in(value: Any) -> tuple[str, ...]:
     """Return the secrets that a stored credential holds: a text, or several of which each is good, while one is replaced."""
-    found = value.get("secret", value.get("secrets")) if isinstance(value, Mapping) else value
-    several = found if isinstance(found, list) else [found]
+    secrets = value.get("secret", value.get("secrets")) if isinstance(value, Mapping) else value
+    several = secrets if isinstance(secrets, list) else [secrets]
     return tuple(one for one in several if isinstance(one, str) and one)
 
 
@@ -84,13 +84,13 @@ def _github(given: Signing) -> str:
 
 def _of_body(given: Signing, header: str, prefix: str) -> str:
     """Judge a signature of the body alone; two with the same body are the same event."""
-    found = given.header(header)
+    signature = given.header(header)
     hook = given.hook
     macs = [hmac.digest(one.encode(), given.body, hook.algorithm) for one in given.secrets]
     if hook.encoding == "hex":
-        _must_match([prefix + mac.hex() for mac in macs], [found])
+        _must_match([prefix + mac.hex() for mac in macs], [signature])
     else:
-        _must_match([prefix + base64.b64encode(mac).decode() for mac in macs], [found])
+        _must_match([prefix + base64.b64encode(mac).decode() for mac in macs], [signature])
     return _body_id(given)
 
 
@@ -115,8 +115,8 @@ def _slack(given: Signing) -> str:
 
 def _token(given: Signing) -> str:
     assert given.hook.header is not None, "it is checked"
-    found = given.header(given.hook.header).removeprefix("Bearer ")
-    _must_match(given.secrets, [found])
+    token = given.header(given.hook.header).removeprefix("Bearer ")
+    _must_match(given.secrets, [token])
     return ""
 
 
@@ -132,11 +132,11 @@ _WAYS: Final[Mapping[str, Callable[[Signing], str]]] = MappingProxyType(
 )  # fmt: skip
 
 
-def _must_match(wanted: Sequence[str], found: Sequence[str]) -> None:
+def _must_match(wanted: Sequence[str], signatures: Sequence[str]) -> None:
     fits = [
         hmac.compare_digest(one.encode(), other.encode("utf-8", "replace"))
         for one in wanted
-        for other in found[:SIGNATURES_MAX]
+        for other in signatures[:SIGNATURES_MAX]
     ]
     if not any(fits):
         raise UnverifiedError("the signature is not that of the secret and this body")

@@ -18,13 +18,15 @@ Rule 6: logs are no part of the log of an execution: few frames of them are on t
 no room for is counted and dropped.
 Rule 7: stored credentials are the server's: a worker asks for one (``reveal``) under a lease of an execution whose playbook
 declares it, of a server that said with the playbook that it gives some; the question has a number, and so has the answer.
-Rule 8: on a stream of bytes each frame has its length in front, four bytes, big-endian.
+Rule 8: both sides read what a neighbouring version says: a field has a default or was there from the first, one that is
+not known is left out, and so is a frame that is not known, unless there is a flood of them.
+Rule 9: on a stream of bytes each frame has its length in front, four bytes, big-endian.
 """
 
 from __future__ import annotations
 
 import struct
-from typing import Any, Final
+from typing import Any, Final, get_args
 
 import msgspec
 from msgspec import field
@@ -36,6 +38,8 @@ SUBPROTOCOL: Final = "petra.worker.1"
 """What server and worker say that they speak, over a WebSocket."""
 MAX_FRAME: Final = 64 * 1024 * 1024
 """No frame is longer, in bytes."""
+NAME_SHOWN: Final = 40
+"""Characters of the name of a frame that this version does not know."""
 
 _LENGTH: Final = struct.Struct(">I")
 
@@ -45,7 +49,10 @@ class Frame(Wire, frozen=True, tag_field="frame", tag=str.lower):
 
 
 class Hello(Frame, frozen=True):
-    """A worker introduces itself; ``credit`` is how many assignments it takes now."""
+    """A worker introduces itself; ``credit`` is how many assignments it takes now.
+
+    ``kinds`` are the tools that it knows: it gets no run that needs another one. One that names none gets any.
+    """
 
     worker: str
     pool: str = "default"
@@ -54,6 +61,8 @@ class Hello(Frame, frozen=True):
     kinds: list[str] = field(default_factory=list)
     leases: list[str] = field(default_factory=list)
     session: str = ""
+    version: str = ""
+    labels: dict[str, str] = field(default_factory=dict)
 
 
 class Credit(Frame, frozen=True):
@@ -219,17 +228,42 @@ class Bye(Frame, frozen=True):
     leases: list[str] = field(default_factory=list)
 
 
+class Unknown(Wire, frozen=True):
+    """A frame of a kind that this version does not know: of a neighbour that is newer, or was older. It is counted and skipped."""
+
+    name: str
+    size: int
+
+    def __str__(self) -> str:
+        """Return its name in characters that can be printed."""
+        return ascii(self.name)[1:-1]
+
+
 FromWorker = (
     Hello | Credit | Checked | Want | Reports | Log | Heartbeat | Retrying | Reveal | Drain | Bye
 )
 FromServer = PlaybookText | Shared | Assignments | Further | CancelRuns | Ack | Revealed | Drain
-AnyFrame = (
+_Known = (
     Hello | Credit | Checked | Want | Reports | Log | Heartbeat | Retrying | Drain | Bye | PlaybookText | Shared
     | Assignments | Further | CancelRuns | Ack | Reveal | Revealed
 )  # fmt: skip
+AnyFrame = _Known | Unknown
 
 _encoder = msgspec.msgpack.Encoder()
-_decoder: msgspec.msgpack.Decoder[AnyFrame] = msgspec.msgpack.Decoder(AnyFrame)
+_decoder: msgspec.msgpack.Decoder[_Known] = msgspec.msgpack.Decoder(_Known)
+
+
+class _Tagged(msgspec.Struct, frozen=True):
+    """What every frame has, of whichever version."""
+
+    frame: str
+
+
+_tagged: msgspec.msgpack.Decoder[_Tagged] = msgspec.msgpack.Decoder(_Tagged)
+_TAGS: Final = frozenset(str(kind.__struct_config__.tag) for kind in get_args(_Known))
+
+
+_NONSENSE: Final = (msgspec.MsgspecError, ValueError, TypeError, OverflowError, RecursionError)
 
 
 class FrameError(UsageError):
@@ -246,15 +280,26 @@ def encode(frame: AnyFrame) -> bytes:
 
 
 def decode(raw: bytes | bytearray | memoryview) -> AnyFrame:
-    """Decode one frame.
+    """Decode one frame. Fields that this version does not know are left out, and of a frame that it does not know only the name is read.
 
     Raises:
         FrameError: it is none.
     """
     try:
         return _decoder.decode(raw)
-    except (msgspec.MsgspecError, ValueError, TypeError, OverflowError, RecursionError) as error:
+    except _NONSENSE as error:
+        if (unknown := _of_another_version(raw)) is not None:
+            return unknown
         raise FrameError(f"this is no frame: {error}") from None
+
+
+def _of_another_version(raw: bytes | bytearray | memoryview) -> Unknown | None:
+    """Return a frame of a kind that this version does not know; None: it is none at all, or one of ours that is wrong."""
+    try:
+        tag = _tagged.decode(raw).frame
+    except _NONSENSE:
+        return None
+    return None if tag in _TAGS else Unknown(name=tag[:NAME_SHOWN], size=len(raw))
 
 
 def pack(frame: AnyFrame) -> bytes:
@@ -296,8 +341,3 @@ class Unpacker:
             at = end
         del buffer[:at]
         return frames
-
-    @property
-    def is_between_frames(self) -> bool:
-        """Whether the stream may end here."""
-        return not self._buffer

@@ -48,6 +48,7 @@ def _options(argv: list[str] | None) -> argparse.Namespace:
     parser.add_argument("--fd", type=int, required=True, help="inherited socket of the server")
     parser.add_argument("--name", default=f"{socket.gethostname()}-{os.getpid()}")
     parser.add_argument("--pool", default="default")
+    parser.add_argument("--version", default="", help="of Petra, as others are told")
     parser.add_argument("--slots", type=int, default=16, help="assignments at a time")
     parser.add_argument(
         "--drain-s", type=float, default=30.0, help="seconds to finish after SIGTERM"
@@ -82,6 +83,7 @@ async def _work(options: argparse.Namespace, connection: socket.socket) -> None:
         drain_s=options.drain_s,
         heartbeat_s=options.beat_s,
         beats_always=True,
+        version=options.version,
     )
     await work(
         connect,

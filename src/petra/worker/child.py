@@ -141,9 +141,9 @@ class Stem:
         if self._control is not None:
             return self._control
         self._failed = ""
-        found = early_stem.take() if self._environ is None else None
+        stem = early_stem.take() if self._environ is None else None
         try:
-            process, ours = found or early_stem.started(self._environ)
+            process, ours = stem or early_stem.started(self._environ)
         except OSError as error:
             raise NotStartedError(
                 f"{sys.executable} cannot be started: {error.strerror}"

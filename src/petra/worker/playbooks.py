@@ -16,7 +16,7 @@ from petra.namespaces import DEFAULT
 from petra.pipeline import Settings
 from petra.playbook import Playbook, read_stored
 from petra.playbook.model import Step, Task
-from petra.playbook.origins import Written
+from petra.playbook.origins import WrittenAt
 from petra.playbook.write import to_plain
 from petra.values import digest, texts_in
 from petra.worker.revealing import GivenCredentials, Revealing
@@ -43,7 +43,7 @@ class Ready(Struct, frozen=True, kw_only=True):
     best_effort: bool
     inline_max: int
     reference_first: bool
-    written: Mapping[str, Mapping[str, Written]] = field(default_factory=dict)
+    written: Mapping[str, Mapping[str, WrittenAt]] = field(default_factory=dict)
     """Where the texts of each task stand in the author's file."""
 
 
@@ -178,7 +178,7 @@ class Playbooks:
 
 def _written(
     playbook: Playbook, step: Step, tasks: Sequence[Task], *, compensate: bool
-) -> dict[str, dict[str, Written]]:
+) -> dict[str, dict[str, WrittenAt]]:
     number, origins = playbook.workflow.index(step), playbook.origins
     return {
         task.name: origins.of(number, index, compensate=compensate)

@@ -25,8 +25,7 @@ from petra.expr.frame import FOLLOW
 from petra.expr.keys import KEY, cause_of_run
 from petra.keychain import Scrubber
 from petra.kinds import Fields
-from petra.objects import ExecutionObjects, is_reference
-from petra.objects import Objects as ObjectStore
+from petra.objects import ExecutionObjects, ObjectStore, is_reference
 from petra.pipeline import AskAgain, Finished, Jitter, Load, Machine, NextAttempt
 from petra.pipeline.machine import Next
 from petra.references import Followed, NeededError
@@ -105,7 +104,7 @@ class Runner:
                 return await self._loop(work)
             outcome = await self._pipeline(work, None)
             report, _ = await finish(
-                outcome, work.ready, self._stored(work), self._scrubber, total=assignment.total
+                outcome, work.ready, self._objects_of(work), self._scrubber, total=assignment.total
             )
             return report_of(assignment, report)
         finally:
@@ -129,7 +128,7 @@ class Runner:
 
     def _pages(self, work: Work) -> Pages | None:
         """Return what stores the results of a long loop together, where there is an object store."""
-        objects, total = self._stored(work), work.given.total
+        objects, total = self._objects_of(work), work.given.total
         if objects is None or not total or work.ready.reference_first:
             return None
         clean = CleanObjects(objects, self._scrubber)
@@ -141,7 +140,7 @@ class Runner:
 
     async def _gather(self, work: Work, results: list[Any]) -> Report:
         """Store the results of a loop as one object; those that came in pieces without holding all of them."""
-        objects = self._stored(work)
+        objects = self._objects_of(work)
         try:
             if objects is not None and (work.given.joins or any(map(is_part, results))):
                 gathered = await gather(objects, results, joins=work.given.joins)
@@ -163,18 +162,18 @@ class Runner:
             if strider is not None:
                 await self._stride(work, strider, iteration)
             else:
-                await self._ended(work, iteration, await self._pipeline(work, iteration))
+                await self._take_report(work, iteration, await self._pipeline(work, iteration))
             if work.has_failed():
                 return
             number += 1
             if number % _BREATH == 0:
                 await asyncio.sleep(0)
 
-    async def _ended(self, work: Work, iteration: Iteration, report: Report) -> None:
+    async def _take_report(self, work: Work, iteration: Iteration, report: Report) -> None:
         """Take what an iteration came to, as it may leave."""
         ended = report
         report, size = await finish(
-            report, work.ready, self._stored(work), self._scrubber, total=work.sharing
+            report, work.ready, self._objects_of(work), self._scrubber, total=work.sharing
         )
         if report.writes:
             await self._remember(work, ended)
@@ -193,7 +192,7 @@ class Runner:
             except NeededError as needed:
                 wanted = needed.references
                 values = await self._loaded.bring(
-                    self._stored(work), wanted, {"ctx": work.ctx}, follow.brought
+                    self._objects_of(work), wanted, {"ctx": work.ctx}, follow.brought
                 )
                 for reference, value in zip(wanted, values, strict=True):
                     follow.put(reference, value)
@@ -234,8 +233,11 @@ class Runner:
 
     async def _stride(self, work: Work, strider: Strider, first: Iteration) -> None:
         """Let a thread go through some iterations, and see to those that need the loop."""
-        ready = [first, *work.parts.ready(STRIDE_MAX - 1)]
-        stride = Stride(deque(await with_items(self._loaded, self._stored(work), ready)))
+        ready = [first, *work.parts.ready(work.reach - 1)]
+        known = work.filled  # a stride takes more than it comes to: those have their items
+        work.filled = max(0, known - len(ready))
+        new = await with_items(self._loaded, self._objects_of(work), ready[known:])
+        stride = Stride(deque([*ready[:known], *new]))
         tool = strider.tools[work.ready.tasks[0].kind]
         part = work.part()
         try:
@@ -244,20 +246,23 @@ class Runner:
             pass  # there is no thread: what comes of the first iteration says so
         finally:
             work.end(part)
+        add = work.parts.add
         for iteration, report, size in tuple(stride.ended):
-            work.parts.add(iteration.path, report, size)
+            add(iteration.path, report, size)
             if report.status == "error" and not work.ready.best_effort:
                 work.fail()
         stands, machine = stride.at, stride.machine
         if stands is not None and machine is not None:
-            await self._ended(work, stands, await self._go_on(work, machine, stride.move))
+            await self._take_report(work, stands, await self._go_on(work, machine, stride.move))
         elif not stride.ended and stride.left:
             alone = stride.left.popleft()
-            await self._ended(work, alone, await self._pipeline(work, alone))
+            await self._take_report(work, alone, await self._pipeline(work, alone))
         if not work.has_failed():
             work.parts.back(stride.left)
+            work.filled += len(stride.left)
+            work.reach = min(STRIDE_MAX, 2 * len(stride.ended) + 2)
 
-    def _stored(self, work: Work) -> ExecutionObjects | None:
+    def _objects_of(self, work: Work) -> ExecutionObjects | None:
         """Return the objects of the execution, if this worker has an object store."""
         if work.objects is None and self._objects is not None:
             work.objects = Storing(
@@ -308,7 +313,7 @@ class Runner:
 
     async def _drive(self, work: Work, machine: Machine, part: Cancellation, move: Next) -> Report:
         ready, clock, used = work.ready, self._clock, work.ready.used
-        objects = self._stored(work)
+        objects = self._objects_of(work)
         while not isinstance(move, Finished):
             if not isinstance(move, Load) and move.after_s > 0 and not part.is_set():
                 self._tell(work, machine, move.after_s)
@@ -371,14 +376,14 @@ class Runner:
         try:
             names = self._reads(run)
             if not takes_nothing(run, names):
-                run = await self._taken(run, names, objects)
+                run = await self._with_data(run, names, objects)
         except UnreadableError as error:
             message = self._scrubber.scrub(error.message)
             error_of = Error(kind=error.kind, message=message, retryable=error.kind in RETRYABLE)
             return Outcome(status="error", error=error_of)
         outcome = self._clean(await self._attempt(work, run, part, objects))
         if _kind(outcome) == "auth" and not part.is_set():
-            names = work.ready.uses[run.task.name] | _named(run.fields)
+            names = work.ready.uses[run.task.name] | _entries_named(run.fields)
             if names and await work.ready.secrets.renew(names):
                 try:
                     again = _rendered_again(work, run)
@@ -394,7 +399,7 @@ class Runner:
         names: frozenset[str] | None = self._ask_reads(run.task.kind, run.fields)
         return names
 
-    async def _taken(
+    async def _with_data(
         self, run: NextAttempt, names: frozenset[str] | None, objects: ExecutionObjects | None
     ) -> NextAttempt:
         """Return a try with the data that its tool takes by name, read where it is large.
@@ -513,7 +518,7 @@ def _kind(outcome: Outcome) -> str | None:
     return outcome.error.kind if outcome.error is not None else None
 
 
-def _named(fields: dict[str, Any]) -> frozenset[str]:
+def _entries_named(fields: dict[str, Any]) -> frozenset[str]:
     """Return the entries of the keychain that fields name as ``auth``, at the top or one level down."""
     places = [fields, *(value for value in fields.values() if isinstance(value, dict))]
     return frozenset(place["auth"] for place in places if isinstance(place.get("auth"), str))

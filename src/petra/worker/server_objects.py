@@ -38,6 +38,8 @@ class ServerObjects(ByContent):
     def __init__(self, url: str, token: str) -> None:
         self.name = "local"
         """What the server calls its store; known once ``learn`` has asked."""
+        self.place = ""
+        """By which one knows its bucket, if it has one."""
         self._http = httpx2.AsyncClient(
             base_url=_address(url),
             headers={"Authorization": f"Bearer {token}"},
@@ -51,7 +53,8 @@ class ServerObjects(ByContent):
     async def learn(self) -> None:
         """Ask what the server calls its store."""
         answer = await self._call("", lambda: self._http.get(""))
-        self.name = str(answer.json()["store"])
+        told = answer.json()
+        self.name, self.place = str(told["store"]), str(told.get("place", ""))
 
     async def close(self) -> None:
         """End the connections."""

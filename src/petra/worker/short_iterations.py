@@ -21,7 +21,7 @@ from petra.clock import Clock
 from petra.errors import UnreadableError
 from petra.pipeline import Finished, Machine, NextAttempt
 from petra.pipeline.machine import Next
-from petra.playbook.origins import Written
+from petra.playbook.origins import WrittenAt
 from petra.references import NeededError
 from petra.tools.base import Blocking, ToolContext, call
 from petra.wire import Iteration, Outcome, Report
@@ -54,7 +54,7 @@ class Strider(Struct, frozen=True, kw_only=True):
     part: Callable[[str], tuple[str, str]]
     say: Callable[[NextAttempt, str, str], None]
     """Takes what a task says: the try, the text, the stream; from any thread."""
-    written: Mapping[str, Mapping[str, Written]] = field(default_factory=dict)
+    written: Mapping[str, Mapping[str, WrittenAt]] = field(default_factory=dict)
     measure: Callable[[Report], int | None]
     """Returns the size of a report that may leave as it is, None of one that the loop must see to."""
     goes_on: Callable[[Report], bool]

@@ -43,12 +43,14 @@ def main(argv: list[str]) -> NoReturn:
     control, parent = socket.socket(fileno=int(argv[1])), int(argv[3])
     die_with(parent, signal.SIGKILL)
     prctl(PR_SET_CHILD_SUBREAPER, 1)
+    gc.disable()  # what is loaded stays
     try:
         import_module("petra.worker.__main__")
         import_module("petra.event_loop").chosen()
     except BaseException as error:
         control.sendall(json.dumps({"failed": f"{type(error).__name__}: {error}"}).encode() + b"\n")
         raise
+    gc.enable()
     gc.freeze()  # and its memory is shared with all that are forked
     _serve(control)
 

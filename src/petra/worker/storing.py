@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from petra.clock import Clock
 from petra.errors import ObjectError
-from petra.objects import ExecutionObjects, Objects
+from petra.objects import ExecutionObjects, ObjectStore
 
 AGAIN_S: Final = 0.5
 """Seconds after which a full store is tried again."""
@@ -26,7 +26,7 @@ class Storing(ExecutionObjects):
 
     def __init__(
         self,
-        objects: Objects,
+        objects: ObjectStore,
         execution: str,
         *,
         readable: frozenset[str],

@@ -7,6 +7,8 @@ Linux), and the warden kills them before it ends itself, in the way the worker d
 Rule 2: the leash is one end of a pair of sockets. When the other end is closed, on purpose or because whoever held it was
 killed, the warden ends the worker and all below it. A worker that holds the interpreter in C code cannot prevent that.
 Rule 3: on the leash the warden says which processes it and the worker are, and a worker that cannot start says why.
+Rule 4: what reaches the standard output of a worker past the log of its run goes to standard error: the output belongs to
+whoever started all this, and may be read by a program.
 """
 
 from __future__ import annotations
@@ -32,11 +34,18 @@ def watch_over(arguments: list[str], *, connection: int, leash: int, parent: int
     """Be a warden: fork a worker with these arguments, and watch over it."""
     prctl(PR_SET_CHILD_SUBREAPER, 1)
     own = os.getpid()
+    gate, latch = os.pipe()
     worker = os.fork()
     if worker == 0:
+        os.close(latch)
+        os.read(
+            gate, 1
+        )  # until it is shut: a worker that fails at once must not say so before it is known who it is
+        os.close(gate)
         _work(["--fd", str(connection), *arguments], leash, own)
+    os.close(gate)
     os.close(connection)  # or nobody would notice that the worker is gone
-    _watch(worker, leash, parent)
+    _watch(worker, leash, latch, parent)
 
 
 # The worker
@@ -46,6 +55,8 @@ def _work(arguments: list[str], leash: int, warden: int) -> NoReturn:
     """Be the worker; what keeps it from starting is said on the leash."""
     die_with(warden, signal.SIGKILL)
     os.set_inheritable(leash, False)  # noqa: FBT003 - so it is called
+    with contextlib.suppress(OSError):  # there is none
+        os.dup2(2, 1)
     code = 1
     try:
         from petra.worker.__main__ import main as work  # noqa: PLC0415 - the warden needs none of it
@@ -54,7 +65,7 @@ def _work(arguments: list[str], leash: int, warden: int) -> NoReturn:
     except BaseException as error:  # noqa: BLE001 - this process ends here, whatever it is
         if isinstance(error, SystemExit) and isinstance(error.code, int):
             code = error.code
-        else:
+        elif not _is_told(error):
             traceback.print_exc()
         said = f"{type(error).__name__}: {error}".encode("utf-8", "replace")[:SAID_MAX]
         with contextlib.suppress(OSError):
@@ -65,10 +76,17 @@ def _work(arguments: list[str], leash: int, warden: int) -> NoReturn:
         os._exit(code)  # threads of tools may still run, and nobody waits for them
 
 
+def _is_told(error: BaseException) -> bool:
+    """Tell whether it is a mistake of whoever started this, with words for them: who holds the leash says them."""
+    from petra.errors import PetraError  # noqa: PLC0415 - the warden needs none of it
+
+    return isinstance(error, PetraError)
+
+
 # The warden
 
 
-def _watch(worker: int, leash: int, parent: int) -> NoReturn:
+def _watch(worker: int, leash: int, latch: int, parent: int) -> NoReturn:
     woken, _ = waker()
     is_over = False
 
@@ -85,6 +103,7 @@ def _watch(worker: int, leash: int, parent: int) -> NoReturn:
         OSError
     ):  # whoever held the other end is gone: the leash says so below
         os.write(leash, b"%d %d\n" % (os.getpid(), worker))
+    os.close(latch)
     poll = select.poll()
     poll.register(leash, select.POLLIN | select.POLLHUP)
     poll.register(woken, select.POLLIN)

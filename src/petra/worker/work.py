@@ -17,6 +17,7 @@ from petra.wire import Assignment, Report
 from petra.wire.frames import RunReport
 from petra.worker.parts import Parts
 from petra.worker.playbooks import Ready
+from petra.worker.short_iterations import STRIDE_MAX
 
 
 class Work:
@@ -34,6 +35,10 @@ class Work:
         self.ctx: Mapping[str, Any] = given.scope.get("ctx") or {}
         self.objects: ExecutionObjects | None = None
         """Those of the execution, once they were asked for; they know the work, so they go when it ends."""
+        self.filled = 0
+        """How many of the iterations that are next have the items that they refer to."""
+        self.reach = STRIDE_MAX
+        """How many of them the next stride takes: not many more than the last one came to."""
         self._failed = False
         self._parts: set[Cancellation] = set()
 

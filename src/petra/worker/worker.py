@@ -7,6 +7,7 @@ heart beats for their leases.
 Rule 3: draining takes nothing new, finishes what runs, waits for acknowledgements and says goodbye. What is
 not done after ``drain_s`` is stopped without a report, and its lease is given back.
 Rule 4: a worker with too many unacknowledged reports takes no more work, so its memory is bounded.
+Rule 5: a failure of its own, of what it does on its loop, ends it: one that lives on would hold what it has for ever.
 """
 
 from __future__ import annotations
@@ -14,27 +15,27 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import deque
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Coroutine
 from typing import Any, Final
 
 import msgspec
-from msgspec import Struct
+from msgspec import Struct, field
 
 from petra.clock import Clock, SystemClock
 from petra.errors import PetraError
 from petra.keychain import Keychain
 from petra.kinds import SERVER_KINDS
-from petra.objects import Objects as ObjectStore
+from petra.objects import ObjectStore
 from petra.pipeline import Jitter
-from petra.playbook import Playbook as PlaybookModel
 from petra.wire import Assignment, Error, IterationReport, Report
 from petra.wire import frames as f
-from petra.wire.connection import LostError, send_together
+from petra.wire.connection import LostError, NonsenseError, Skipped, send_together
+from petra.worker.fitness import why_unfit
 from petra.worker.heart import Heart
 from petra.worker.logs import Logs
 from petra.worker.outbox import Outbox
 from petra.worker.parts import Parts
-from petra.worker.playbooks import Playbooks
+from petra.worker.playbooks import Known, Playbooks
 from petra.worker.revealing import Revealing, WantedCredentials
 from petra.worker.runner import Runner, Tools, report_of
 from petra.worker.shared import SharedValues
@@ -67,6 +68,9 @@ class Offer(Struct, frozen=True, kw_only=True):
     beats_always: bool = False
     session: str = ""
     """By which a server knows it again on another connection: nobody else has it."""
+    version: str = ""
+    labels: dict[str, str] = field(default_factory=dict)
+    """What whoever started it says of it, for those who look at workers."""
 
 
 class Worker:
@@ -119,10 +123,11 @@ class Worker:
         self._draining = False
         self._given_up: list[str] = []
         self._over = asyncio.Event()
-        loop = asyncio.get_running_loop()
+        self._failure: BaseException | None = None
+        self._loop = asyncio.get_running_loop()
         self.heart = Heart(
             self._send,
-            loop.call_soon_threadsafe,
+            self._loop.call_soon_threadsafe,
             every_s=offer.heartbeat_s,
             always=offer.beats_always,
         )
@@ -136,6 +141,8 @@ class Worker:
         over = asyncio.create_task(self._over.wait())
         try:
             await asyncio.wait({talk, over}, return_when=asyncio.FIRST_COMPLETED)
+            if self._failure is not None:
+                raise self._failure
             if talk.done():
                 talk.result()
         finally:
@@ -155,6 +162,22 @@ class Worker:
             self._transport.close()
             self._transport = None
 
+    def _begin(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+        """Begin what nobody awaits; should it fail, so does the worker."""
+        task = self._loop.create_task(work)
+        task.add_done_callback(self._task_over)
+        return task
+
+    def _task_over(self, task: asyncio.Task[None]) -> None:
+        if not task.cancelled() and (error := task.exception()) is not None:
+            self._breaks(error)
+
+    def _breaks(self, error: BaseException) -> None:
+        """End, with the reason: who keeps this worker sees it, and its runs are handed out again."""
+        _log.error("%s ends, since it failed", self.offer.name, exc_info=error)
+        self._failure = self._failure or error
+        self._over.set()
+
     async def _talk(self) -> None:
         tries = 0
         while True:
@@ -171,14 +194,19 @@ class Worker:
             tries = 0
             try:
                 await self._serve(transport)
+            except NonsenseError as error:  # a server that talks like this does so at once again
+                _log.warning("%s: the connection is given up: %s", self.offer.name, error)
+                tries = 1
             except LostError as error:
                 _log.info("%s: %s", self.offer.name, error)
             finally:
                 self._transport = None
                 transport.close()
+            if tries:
+                await self._clock.sleep(RECONNECT_FIRST_S * self._jitter())
 
     async def _serve(self, transport: Transport) -> None:
-        self._transport = transport
+        self._transport, skipped = transport, Skipped()
         self._owed = 0
         transport.send(
             f.Hello(
@@ -189,6 +217,8 @@ class Worker:
                 kinds=list(self._registry),
                 leases=self.heart.leases,
                 session=self.offer.session,
+                version=self.offer.version,
+                labels=self.offer.labels,
             )
         )
         self._outbox.repeat()
@@ -198,7 +228,16 @@ class Worker:
             self._want(*self._lacking)
         while True:
             for frame in await transport.receive():
-                self._take(frame)
+                if isinstance(frame, f.Unknown):
+                    if skipped.take(frame):
+                        _log.warning(
+                            "%s: '%s' of a server of another version is skipped",
+                            self.offer.name,
+                            frame,
+                        )
+                else:
+                    skipped.known()
+                    self._take(frame)
 
     def _repeat_later(self, wait_s: float = REPEAT_FIRST_S) -> None:
         """Send reports again that are not acknowledged for so long, each time later: a server may only now act for them."""
@@ -286,7 +325,7 @@ class Worker:
     def _take_playbook(self, frame: f.PlaybookText) -> None:
         waiting = self._lacking.pop(frame.digest, [])
         try:
-            playbook = self._playbooks.add(frame.digest, frame.text, gives=frame.gives)
+            self._playbooks.add(frame.digest, frame.text, gives=frame.gives)
         except PetraError as error:
             problem = f"the playbook cannot be read: {error}"
             self._send(f.Checked(digest=frame.digest, problems=[problem]))
@@ -299,11 +338,13 @@ class Worker:
         else:
             self._queue.extendleft(reversed(waiting))
             self._start()
-        check = asyncio.create_task(self._check(frame.digest, playbook, needed))
+        known = self._playbooks[frame.digest]  # which may have been forgotten when it is looked at
+        check = self._begin(self._check(frame.digest, known, needed))
         self._checks.add(check)
         check.add_done_callback(self._checks.discard)
 
-    async def _check(self, digest: str, playbook: PlaybookModel, needed: frozenset[str]) -> None:
+    async def _check(self, digest: str, known: Known, needed: frozenset[str]) -> None:
+        playbook = known.playbook
         kinds = {task.kind for step in playbook.workflow for task in step.tool}
         problems = [
             f"this worker has no tool of kind '{kind}'"
@@ -311,7 +352,6 @@ class Worker:
             if kind not in self._registry
         ]
         wanted: dict[str, None] = {}
-        known = self._playbooks[digest]
         asked = WantedCredentials(self._revealing.own, wanted) if known.gives else None
         missing = await self._keychain.check(playbook.keychain, needed, asked)
         stored = list(wanted)
@@ -366,7 +406,7 @@ class Worker:
                 self._fail(assignment, str(error))
                 continue
             work = Work(assignment, ready, self._put, self._clock)
-            self._active[assignment.lease] = work, asyncio.create_task(self._work(work))
+            self._active[assignment.lease] = work, self._begin(self._work(work))
 
     def _lack(self, key: str, assignment: Assignment) -> None:
         """Let an assignment wait for a playbook, or for a value that it shares with others."""
@@ -427,6 +467,9 @@ class Worker:
         self._start()
         if self._stuck():
             self._clock.call_later(STUCK_S, self._drain_if_stuck)
+        if report.report is not None and report.report.status == "error" and (why := why_unfit()):
+            _log.error("%s drains: %s", self.offer.name, why)
+            self.drain()
 
     def _stuck(self) -> int:
         """Return how many threads run on for tasks that were given up."""
@@ -457,10 +500,16 @@ class Worker:
         """Send once this round of the loop is over, so that what ends together goes out together."""
         if not self._flushing:
             self._flushing = True
-            asyncio.get_running_loop().call_soon(self._flush)
+            self._loop.call_soon(self._flush)
 
     def _flush(self) -> None:
         self._flushing = False
+        try:
+            self._send_what_there_is()
+        except Exception as error:  # noqa: BLE001 - nobody awaits this
+            self._breaks(error)
+
+    def _send_what_there_is(self) -> None:
         self._logs.flush()  # what a run said comes before what it came to
         self._repeat_later()
         if self._draining:

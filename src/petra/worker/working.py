@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from petra.clock import SystemClock
 from petra.keychain import FileCredentials, Keychain
 from petra.keychain.providers import plug_ins
-from petra.objects import Objects
+from petra.objects import ObjectStore
 from petra.telemetry import traces
 from petra.tools.base import ToolSettings
 from petra.tools.registry import Registry, learn_plug_ins
@@ -32,7 +32,7 @@ async def work(
     connect: Connect,
     offer: Offer,
     *,
-    objects: Objects | None,
+    objects: ObjectStore | None,
     credentials: Path | None,
     refuse_private: bool,
 ) -> None:

@@ -1,11 +1,14 @@
 import { useQuery } from '@tanstack/react-query';
-import { useState } from 'react';
+import { type ComponentProps, useState } from 'react';
 import { basePath, type Call, carryOut, onceKey } from '../api/client';
+import { usersNamed } from '../api/items';
 import { problemOf } from '../api/problems';
 import { Button, Choice, Dialog, ErrorBox, Skeleton, TextArea, TextField, toast, useRested } from '../kit';
+import { type Act, type Doer, type Field, type Form, hindrance, mistakes, named, startForm } from './act';
 import { CopyAs } from './CopyAs';
-import { type Act, type Doer, type Field, type Form, mistakes, startForm } from './registry';
+import { sent } from './gate';
 import { type Preview, trial } from './trying';
+import { useDoer } from './useDoer';
 
 interface Props<V extends Doer> {
   act: Act<V>;
@@ -31,7 +34,8 @@ export function callOf<V extends Doer>(
 }
 
 /** One act: what will happen, what it needs, and how to do the same elsewhere. */
-export function ActDialog<V extends Doer>({ act, view, start, title, onClose, onDone }: Props<V>) {
+export function ActDialog<V extends Doer>({ act, view: begun, start, title, onClose, onDone }: Props<V>) {
+  const view = { ...begun, ...useDoer() }; // who may, and whether the server is there, as it is now
   const [form, setForm] = useState<Form>(() => ({ ...startForm(act, view), ...start }));
   const [tried, setTried] = useState(false);
   const [busy, setBusy] = useState(false);
@@ -39,9 +43,10 @@ export function ActDialog<V extends Doer>({ act, view, start, title, onClose, on
   const [key] = useState(onceKey);
   const wrong = mistakes(act, form);
   const made = callOf(act, view, form);
+  const why = hindrance(act, view);
   const send = async () => {
     setTried(true);
-    if (Object.keys(wrong).length || !made) return;
+    if (why || Object.keys(wrong).length || !made) return;
     if (act.saves) {
       save(made.call, act.saves(view, form));
       onClose();
@@ -49,9 +54,8 @@ export function ActDialog<V extends Doer>({ act, view, start, title, onClose, on
     }
     setBusy(true);
     try {
-      const headers = { ...made.call.headers, 'Idempotency-Key': key };
-      const answer = await carryOut(act.id === 'verify' ? made.call : { ...made.call, headers });
-      toast(`${act.label}: done`);
+      const answer = await sent(act, view, form, act.id === 'verify' ? null : key);
+      toast(`${named(act)}: done`);
       onDone(answer);
       onClose();
     } catch (problem) {
@@ -83,7 +87,7 @@ export function ActDialog<V extends Doer>({ act, view, start, title, onClose, on
         {act.tried && made ? <Previewed act={act} call={made.call} wrong={wrong} /> : null}
         {error ? <ErrorBox error={error} /> : null}
         <div className="row">
-          <Button kind={act.danger ? 'danger' : 'main'} type="submit" busy={busy} icon={act.icon}>
+          <Button kind={act.danger ? 'danger' : 'main'} type="submit" busy={busy} why={why} icon={act.icon}>
             {act.label}
           </Button>
           <Button onClick={onClose}>Leave it</Button>
@@ -158,5 +162,28 @@ function FieldInput({ field, first, value, error, onChange }: InputProps) {
     autoFocus: first,
     name: field.name,
   };
+  if (field.kind === 'user') return <UserInput {...shared} />;
   return field.kind === 'json' ? <TextArea {...shared} mono rows={4} /> : <TextField {...shared} />;
+}
+
+/** Somebody by name: those that are known to have such a name are offered, anybody may be typed. */
+function UserInput(props: ComponentProps<typeof TextField>) {
+  const asked = useRested(props.value.trim());
+  const found = useQuery({
+    queryKey: ['users', 'named', asked],
+    queryFn: () => usersNamed(asked),
+    enabled: asked !== '',
+    retry: false,
+    placeholderData: (before) => before,
+  });
+  return (
+    <>
+      <TextField {...props} list="people" />
+      <datalist id="people">
+        {(found.data ?? []).map((name) => (
+          <option key={name} value={name} />
+        ))}
+      </datalist>
+    </>
+  );
 }

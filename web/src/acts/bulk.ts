@@ -1,7 +1,7 @@
 /** What can be done to many executions at once. */
 import { Ban, type LucideIcon, Pause, Play, RotateCcw } from 'lucide-react';
 import { API } from '../api/client';
-import type { Act, Doer, Field, Power } from './registry';
+import type { Act, Doer, Field, Power } from './act';
 import { operated } from './trying';
 
 export type Which = { ids: readonly string[] } | { filter: Record<string, string | string[]> };

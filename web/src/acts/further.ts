@@ -2,7 +2,7 @@
 import { Download, GitBranchPlus, Group } from 'lucide-react';
 import { API, type Call } from '../api/client';
 import type { Json } from '../api/shapes';
-import type { Act, ActView, Field, Form } from './registry';
+import type { Act, ActView, Field, Form } from './act';
 import { dryRun } from './trying';
 
 const seg = encodeURIComponent;

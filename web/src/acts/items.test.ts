@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { WorkItem } from '../api/items';
+import { hindrance, mistakes, startForm } from './act';
 import { completing, ITEM_ACTS, type ItemView, saving } from './items';
-import { hindrance, mistakes, startForm } from './registry';
 import { ITEM } from './samples';
 
 function view(change: Partial<WorkItem> = {}, more: Partial<ItemView> = {}): ItemView {

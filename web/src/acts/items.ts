@@ -16,7 +16,7 @@ import {
 import { API, type Call } from '../api/client';
 import { isOpen, type WorkItem } from '../api/items';
 import type { Json } from '../api/shapes';
-import type { Act, Doer, Field, Form } from './registry';
+import type { Act, Doer, Field, Form } from './act';
 import { dryRun } from './trying';
 
 export interface ItemView extends Doer {
@@ -65,7 +65,7 @@ const said = (label: string, needed: boolean): Field<ItemView> => ({
   start: () => '',
 });
 
-const whom: Field<ItemView> = { name: 'to', label: 'To whom', kind: 'text', needed: true, start: () => '' };
+const whom: Field<ItemView> = { name: 'to', label: 'To whom', kind: 'user', needed: true, start: () => '' };
 
 const why = (form: Form) => (form.reason ? ['--reason', form.reason] : []);
 

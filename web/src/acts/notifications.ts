@@ -2,7 +2,7 @@
 import { RotateCw } from 'lucide-react';
 import { API } from '../api/client';
 import type { NotificationItem } from '../api/notifications';
-import type { Act, Doer } from './registry';
+import type { Act, Doer } from './act';
 
 export interface NotificationView extends Doer {
   notification: NotificationItem;

@@ -1,7 +1,7 @@
 /** Applying a text: it becomes what is started under its path. */
 import { Upload } from 'lucide-react';
 import { API, inPlaceOf } from '../api/client';
-import type { Act, Doer } from './registry';
+import type { Act, Doer } from './act';
 
 export interface ApplyView extends Doer {
   path: string;

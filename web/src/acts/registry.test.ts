@@ -1,7 +1,8 @@
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
+import { hindrance, mistakes, startForm } from './act';
 import { asCli, asCurl, asPython, quoted } from './copy';
-import { actOf, hindrance, mistakes, startForm } from './registry';
+import { actOf } from './registry';
 import { EVERY, VIEW } from './samples';
 import { trial } from './trying';
 

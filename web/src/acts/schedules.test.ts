@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Schedule } from '../api/schedules';
-import { hindrance, startForm } from './registry';
+import { hindrance, startForm } from './act';
 import { SCHEDULE } from './samples';
 import { SAVE_SCHEDULE, SCHEDULE_ACTS, type ScheduleDraftView, type ScheduleView } from './schedules';
 

@@ -1,9 +1,10 @@
 /** Everything that can be done to a schedule. */
-import { CalendarClock, CirclePause, CirclePlay, History, type LucideIcon, Save, Trash2 } from 'lucide-react';
-import { API, type Call, inPlaceOf } from '../api/client';
+import { CalendarClock, CirclePause, CirclePlay, History, Save, Trash2 } from 'lucide-react';
+import { API, inPlaceOf } from '../api/client';
 import type { Schedule } from '../api/schedules';
-import type { Act, Doer, Field, Form, Power } from './registry';
-import { backfilled, type Tried } from './trying';
+import type { Act, Doer } from './act';
+import { actsOn, textField, withReason } from './named';
+import { backfilled } from './trying';
 
 export interface ScheduleView extends Doer {
   schedule: Schedule;
@@ -11,50 +12,7 @@ export interface ScheduleView extends Doer {
 
 export type ScheduleAct = Act<ScheduleView>;
 
-const field = (name: string, label: string, needed: boolean): Field<ScheduleView> => ({
-  name,
-  label,
-  kind: 'text',
-  needed,
-  start: () => '',
-});
-
-interface Plain {
-  id: string;
-  label: string;
-  icon: LucideIcon;
-  keys: string;
-  permission: Power;
-  when: (view: ScheduleView) => string | null;
-  says: (view: ScheduleView) => string;
-  fields?: readonly Field<ScheduleView>[];
-  body?: (form: Form) => Call['body'];
-  cli?: (form: Form) => string[];
-  tried?: Tried;
-}
-
-function plain(act: Plain): ScheduleAct {
-  return {
-    id: act.id,
-    label: act.label,
-    icon: act.icon,
-    keys: act.keys,
-    on: 'schedule',
-    permission: act.permission,
-    danger: false,
-    makes: false,
-    tried: act.tried ?? null,
-    when: act.when,
-    says: act.says,
-    fields: act.fields ?? [],
-    call: (view, form) => ({
-      method: 'POST',
-      path: `${API}/schedules/${encodeURIComponent(view.schedule.name)}/${act.id}`,
-      ...(act.body ? { body: act.body(form) } : {}),
-    }),
-    cli: (view, form) => ['schedule', act.id, view.schedule.name, ...(act.cli?.(form) ?? [])],
-  };
-}
+const plain = actsOn<ScheduleView>('schedule', (view) => view.schedule.name);
 
 export const SCHEDULE_ACTS: readonly ScheduleAct[] = [
   plain({
@@ -74,9 +32,7 @@ export const SCHEDULE_ACTS: readonly ScheduleAct[] = [
     permission: 'steer',
     when: (view) => (view.schedule.paused ? 'it is paused already' : null),
     says: () => 'Nothing is started any more until it is resumed; what passes meanwhile is not made up for.',
-    fields: [field('reason', 'Reason', false)],
-    body: (form) => ({ reason: form.reason ?? '' }),
-    cli: (form) => (form.reason ? ['--reason', form.reason] : []),
+    ...withReason(),
   }),
   plain({
     id: 'resume',
@@ -96,10 +52,10 @@ export const SCHEDULE_ACTS: readonly ScheduleAct[] = [
     when: (view) => (view.schedule.at ? 'it has one time only' : null),
     says: (view) =>
       `'${view.schedule.playbook}' is started for every time of the range, one after the other.`,
-    fields: [field('from', 'From (a date)', true), field('to', 'To (a date)', true)],
-    body: (form) => ({ from: form.from ?? '', to: form.to ?? '' }),
+    fields: [textField('from', 'From (a date)', true), textField('to', 'To (a date)', true)],
+    body: (_, form) => ({ from: form.from ?? '', to: form.to ?? '' }),
     tried: backfilled,
-    cli: (form) => ['--from', form.from ?? '', '--to', form.to ?? '', '--yes'],
+    cli: (_, form) => ['--from', form.from ?? '', '--to', form.to ?? '', '--yes'],
   }),
   {
     id: 'remove',

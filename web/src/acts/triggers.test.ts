@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import type { TriggerItem } from '../api/triggers';
-import { hindrance } from './registry';
+import { hindrance } from './act';
 import { TRIGGER, VIEW } from './samples';
 import { TRIGGER_ACTS, type TriggerView } from './triggers';
 

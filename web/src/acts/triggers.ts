@@ -1,8 +1,8 @@
 /** Everything that can be done about a trigger. */
-import { CirclePause, CirclePlay, type LucideIcon, RotateCw } from 'lucide-react';
-import { API, type Call } from '../api/client';
+import { CirclePause, CirclePlay, RotateCw } from 'lucide-react';
 import type { TriggerItem } from '../api/triggers';
-import type { Act, Doer, Field, Form, Power } from './registry';
+import type { Act, Doer } from './act';
+import { actsOn, withReason } from './named';
 
 export interface TriggerView extends Doer {
   trigger: TriggerItem;
@@ -12,49 +12,7 @@ export interface TriggerView extends Doer {
 
 export type TriggerAct = Act<TriggerView>;
 
-const reason: Field<TriggerView> = {
-  name: 'reason',
-  label: 'Reason',
-  kind: 'text',
-  needed: false,
-  start: () => '',
-};
-
-interface Plain {
-  id: 'pause' | 'resume' | 'replay';
-  label: string;
-  icon: LucideIcon;
-  keys: string;
-  permission: Power;
-  when: (view: TriggerView) => string | null;
-  says: (view: TriggerView) => string;
-  fields?: readonly Field<TriggerView>[];
-  body?: (view: TriggerView, form: Form) => Call['body'];
-  cli?: (view: TriggerView, form: Form) => string[];
-}
-
-function plain(act: Plain): TriggerAct {
-  return {
-    id: act.id,
-    label: act.label,
-    icon: act.icon,
-    keys: act.keys,
-    on: 'trigger',
-    permission: act.permission,
-    danger: false,
-    makes: false,
-    tried: null,
-    when: act.when,
-    says: act.says,
-    fields: act.fields ?? [],
-    call: (view, form) => ({
-      method: 'POST',
-      path: `${API}/triggers/${encodeURIComponent(view.trigger.name)}/${act.id}`,
-      ...(act.body ? { body: act.body(view, form) } : {}),
-    }),
-    cli: (view, form) => ['trigger', act.id, view.trigger.name, ...(act.cli?.(view, form) ?? [])],
-  };
-}
+const plain = actsOn<TriggerView>('trigger', (view) => view.trigger.name);
 
 export const TRIGGER_ACTS: readonly TriggerAct[] = [
   plain({
@@ -65,9 +23,7 @@ export const TRIGGER_ACTS: readonly TriggerAct[] = [
     permission: 'steer',
     when: ({ trigger }) => (trigger.paused ? 'it is paused already' : null),
     says: () => 'Nothing is started any more until it is resumed; webhooks are told to come again.',
-    fields: [reason],
-    body: (_, form) => ({ reason: form.reason ?? '' }),
-    cli: (_, form) => (form.reason ? ['--reason', form.reason] : []),
+    ...withReason(),
   }),
   plain({
     id: 'resume',

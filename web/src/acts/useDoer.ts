@@ -3,7 +3,7 @@ import { useSyncExternalStore } from 'react';
 import { me } from '../api/calls';
 import { connection } from '../api/connection';
 import { keys } from '../api/keys';
-import type { Doer } from './registry';
+import type { Doer } from './act';
 
 /** Who is at the page: what they may, and whether the server is there. */
 export function useDoer(): Doer {

@@ -30,6 +30,18 @@ export async function complete(text: string, line: number, column: number): Prom
   return (await taken(client.POST('/api/v1/complete', { body: { text, line, column } }))).items;
 }
 
+/** What stands at a place of a text. */
+export function hover(text: string, line: number, column: number): Promise<Schemas['Hovered']> {
+  return taken(client.POST('/api/v1/hover', { body: { text, line, column } }));
+}
+
+export type Repair = Schemas['TextEdit'];
+
+/** Small changes that make the net of a text sound: those that were tried and help. */
+export async function repairs(text: string): Promise<Repair[]> {
+  return (await taken(client.POST('/api/v1/repairs', { body: { text, line: 1, column: 1 } }))).items;
+}
+
 /** The text that is applied under a path, and what replaces it must name. */
 export async function current(path: string): Promise<{ text: string; tag: string }> {
   const asked = client.GET('/api/v1/playbooks/{path}', { params: { path: { path } } });

@@ -23,9 +23,11 @@ import type {
   Me,
   Meta,
   Moment,
+  Operation,
   Page,
   RunDetail,
   RunRow,
+  TokenThen,
   ValueRange,
   View,
   Write,
@@ -34,6 +36,12 @@ import type {
 const MINUTE = 60_000;
 /** So much of a large value is fetched at once: items of a list, keys, characters. */
 const RANGE = 500;
+/** So many tokens are listed at once, and so many lists are looked through for one of them. */
+const TOKENS = 200;
+const TOKEN_PAGES = 25;
+/** So many writes to a variable are fetched at once, and so many times. */
+const WRITES = 500;
+const WRITE_PAGES = 10;
 
 function rounded(now: number): number {
   return Math.floor(now / MINUTE) * MINUTE;
@@ -48,12 +56,15 @@ export async function me(): Promise<Me> {
 export async function meta(): Promise<Meta> {
   const found = await shaped<Meta>(client.GET('/api/v1/meta'));
   connection.version(found.version);
-  connection.heard(Date.now()); // a page without a stream is told by this that the server is there
   return found;
 }
 
 export async function logIn(name: string, password: string): Promise<void> {
   await shaped(client.POST('/api/v1/session', { body: { name, password, code: '' } }));
+}
+
+export async function logOut(): Promise<void> {
+  await shaped(client.DELETE('/api/v1/session'));
 }
 
 export function executions(query: ListQuery, cursor: string | null): Promise<Page<ExecutionItem>> {
@@ -73,6 +84,12 @@ export function counts(query: ListQuery, by: 'status' | 'hour' | 'playbook'): Pr
 
 function from<T extends object>(query: T, cursor: string | null): T & { cursor?: string } {
   return { ...query, ...(cursor ? { cursor } : {}) };
+}
+
+/** How far an act on many has come. */
+export function operation(id: string): Promise<Operation> {
+  const params = { path: { operation: id } };
+  return taken(client.GET('/api/v1/operations/{operation}', { params }));
 }
 
 const of = (execution: string) => ({ params: { path: { execution } } });
@@ -99,6 +116,32 @@ export function at(id: string, seq: number): Promise<Moment> {
   return shaped(
     client.GET('/api/v1/executions/{execution}/at/{seq}', { params: { path: { execution: id, seq } } }),
   );
+}
+
+/** The tokens that were in a place at a record, or in all of them. */
+export function tokensAt(
+  id: string,
+  seq: number,
+  place?: string,
+  cursor: string | null = null,
+): Promise<Page<TokenThen>> {
+  const params = {
+    path: { execution: id, seq },
+    query: { place, limit: TOKENS, ...(cursor ? { cursor: Number(cursor) } : {}) },
+  };
+  return shaped(client.GET('/api/v1/executions/{execution}/at/{seq}/tokens', { params }));
+}
+
+/** One of them; null where it was not there. Of very many only the first are looked through. */
+export async function tokenAt(id: string, seq: number, token: string): Promise<TokenThen | null> {
+  let cursor: string | null = null;
+  for (let page = 0; page < TOKEN_PAGES; page++) {
+    const { items, next }: Page<TokenThen> = await tokensAt(id, seq, undefined, cursor);
+    const found = items.find((one) => one.id === token);
+    if (found || !next) return found ?? null;
+    cursor = next;
+  }
+  return null;
 }
 
 export function explainAt(id: string, seq: number): Promise<Explained['explanation']> {
@@ -163,9 +206,19 @@ export function iterations(id: string, n: number, from: number, limit: number): 
   return shaped(client.GET('/api/v1/executions/{execution}/runs/{n}/iterations', { params }));
 }
 
-export function history(id: string, key: string): Promise<Page<Write>> {
-  const params = { path: { execution: id, key } };
-  return shaped(client.GET('/api/v1/executions/{execution}/ctx/{key}/history', { params }));
+/** All that was written to a variable, oldest first; of very many writes the first, and where it goes on. */
+export async function history(id: string, key: string): Promise<Page<Write>> {
+  const items: Write[] = [];
+  let next: string | null = '0';
+  for (let page = 0; next !== null && page < WRITE_PAGES; page++) {
+    const params = { path: { execution: id, key }, query: { limit: WRITES, cursor: Number(next) } };
+    const found: Page<Write> = await shaped(
+      client.GET('/api/v1/executions/{execution}/ctx/{key}/history', { params }),
+    );
+    items.push(...found.items);
+    next = found.next;
+  }
+  return { items, next };
 }
 
 export function evaluated(
@@ -219,9 +272,9 @@ export async function views(): Promise<View[]> {
   return (await shaped<Page<View>>(client.GET('/api/v1/views'))).items;
 }
 
-export function keepView(name: string, query: string, page: string): Promise<View> {
+export function keepView(name: string, query: string, page: string, shared: boolean): Promise<View> {
   const params = { path: { name } };
-  return shaped(client.PUT('/api/v1/views/{name}', { params, body: { query, page, shared: false } }));
+  return shaped(client.PUT('/api/v1/views/{name}', { params, body: { query, page, shared } }));
 }
 
 export async function dropView(name: string): Promise<void> {

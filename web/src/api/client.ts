@@ -1,6 +1,7 @@
 /** How the page speaks with the server: one client, with the session's cookie and what its acts must send along. */
 import createClient, { type Middleware } from 'openapi-fetch';
-import { answered, away, Problem } from './problems';
+import { connection } from './connection';
+import { answered, away, GATEWAY, Problem } from './problems';
 import type { paths } from './schema';
 
 /** Where the server put us: `/`, or what stands before all its addresses. */
@@ -16,13 +17,28 @@ export function rememberCsrf(given: string | null): void {
   csrf = given ?? '';
 }
 
+/** Tell the status line what became of a call, whoever made it. */
+function heard(response: Response): void {
+  const isProblem = response.headers.get('content-type')?.includes('problem+json');
+  if (GATEWAY.has(response.status) && !isProblem) connection.unanswered();
+  else connection.answered(Date.now());
+}
+
+function unheard(error: unknown): Problem {
+  connection.unanswered();
+  return away(error);
+}
+
 const carried: Middleware = {
   onRequest({ request }) {
     if (csrf && request.method !== 'GET') request.headers.set('X-CSRF-Token', csrf);
     return request;
   },
+  onResponse({ response }) {
+    heard(response);
+  },
   onError({ error }) {
-    return away(error);
+    return unheard(error);
   },
 };
 
@@ -74,8 +90,9 @@ export async function carryOut<T>(call: Call): Promise<T> {
       credentials: 'same-origin',
     });
   } catch (error) {
-    throw away(error);
+    throw unheard(error);
   }
+  heard(response);
   const text = await response.text();
   const body: unknown =
     text && response.headers.get('content-type')?.includes('json') ? JSON.parse(text) : text;

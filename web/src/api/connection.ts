@@ -10,6 +10,8 @@ export interface Connection {
   /** The version of the server that first answered this page, and of the one that answers now. */
   first: string | null;
   server: string | null;
+  /** How long the server took to answer when it was last asked how it is, in milliseconds. */
+  lag: number | null;
 }
 
 type Listener = () => void;
@@ -18,7 +20,7 @@ type Listener = () => void;
 const TELL_MS = 1000;
 
 export class ConnectionStore {
-  #now: Connection = { line: 'connecting', heard: null, first: null, server: null };
+  #now: Connection = { line: 'connecting', heard: null, first: null, server: null, lag: null };
   #listeners = new Set<Listener>();
 
   get = (): Connection => this.#now;
@@ -46,8 +48,23 @@ export class ConnectionStore {
     this.#set({ ...this.#now, heard: at, line: 'live' });
   }
 
+  /** A call was answered: the server is there, whether or not a stream of it is. */
+  answered(at: number): void {
+    if (this.#now.line !== 'polling') this.heard(at);
+  }
+
+  /** A call was not: it is known at once, also on a page that holds no stream. */
+  unanswered(): void {
+    this.line('offline');
+  }
+
   polled(at: number): void {
     this.#set({ ...this.#now, heard: at, line: 'polling' });
+  }
+
+  /** It was asked how it is, and took so long to say. */
+  took(ms: number): void {
+    this.#set({ ...this.#now, lag: ms });
   }
 
   version(server: string): void {

@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { dueIn } from '../features/inbox/due';
 import { inboxSearch } from '../features/inbox/search';
-import { changedFields } from './items';
+import { changedFields, itsOwn } from './items';
+import type { EventItem } from './shapes';
 
 describe('what differs from the proposal', () => {
   it('names changed, new and missing fields', () => {
@@ -25,4 +26,14 @@ describe('when it is due', () => {
 it('drops what the address cannot mean', () => {
   expect(inboxSearch({ box: 'nobody', item: 'no-slash' })).toEqual({ box: undefined, item: undefined });
   expect(inboxSearch({ box: 'done', item: 'e/i' })).toEqual({ box: 'done', item: 'e/i' });
+});
+
+it('of the records of a step those are about an item that name it, without the words that all have', () => {
+  const record = (item: string, text: string) =>
+    ({ preview: `{"type":"workitem.changed","item":"${item}","act":"claim"`, text }) as EventItem;
+  const found = itsOwn(
+    [record('i1', 'workitem.changed claim by ada'), record('i11', 'workitem.changed claim by bob')],
+    'i1',
+  );
+  expect(found.map((one) => one.text)).toEqual(['claim by ada']);
 });

@@ -1,4 +1,5 @@
 /** The names under which answers are kept. Streams change what is kept under them; there is no second copy. */
+import type { ItemFilter, ItemQuery } from './items';
 import type { ListQuery } from './lists';
 
 export const keys = {
@@ -11,9 +12,12 @@ export const keys = {
   hours: (query: ListQuery) => ['executions', 'hours', query] as const,
   execution: (id: string) => ['execution', id, 'head'] as const,
   of: (id: string) => ['execution', id] as const,
+  operation: (id: string) => ['operations', id] as const,
   graph: (digest: string, lens: string) => ['definition', digest, 'graph', lens] as const,
   definition: (digest: string) => ['definition', digest] as const,
   at: (id: string, seq: number) => ['execution', id, 'at', seq] as const,
+  tokensAt: (id: string, seq: number, which: string) =>
+    ['execution', id, 'at', seq, 'tokens', which] as const,
   explain: (id: string, version: number) => ['execution', id, 'explain', version] as const,
   events: (id: string, filter: unknown) => ['execution', id, 'events', filter] as const,
   eventCounts: (id: string, filter: unknown) => ['execution', id, 'counts', filter] as const,
@@ -33,6 +37,7 @@ export const keys = {
   source: (path: string) => ['source', path] as const,
   versions: (path: string) => ['playbook', path, 'versions'] as const,
   heat: (path: string) => ['playbook', path, 'heat'] as const,
+  standing: (path: string) => ['playbook', path, 'standing'] as const,
   schedules: ['schedules'] as const,
   schedule: (name: string) => ['schedules', 'one', name] as const,
   ahead: (which: unknown, from: string) => ['schedules', 'ahead', which, from] as const,
@@ -50,6 +55,10 @@ export const keys = {
   notifications: (asked: unknown) => ['notifications', asked] as const,
   audit: (actor: string) => ['audit', actor] as const,
   workItemCounts: ['work-items', 'counts'] as const,
-  workItems: (box: string) => ['work-items', 'list', box] as const,
+  workItemCountsOf: (filter: ItemFilter, whose: 'mine' | 'all') =>
+    ['work-items', 'counts', whose, filter] as const,
+  workItems: (query: ItemQuery) => ['work-items', 'list', query] as const,
+  itemChanges: (execution: string, id: string, updated: string | null | undefined) =>
+    ['work-items', 'changes', execution, id, updated] as const,
   workItem: (execution: string, id: string) => ['work-items', 'one', execution, id] as const,
 };

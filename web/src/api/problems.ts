@@ -4,6 +4,8 @@ import type { Schemas } from './shapes';
 export type ProblemPlace = Partial<Schemas['ProblemPlace']>;
 
 export interface ProblemBody {
+  /** Where it is described, where the server says so. */
+  type?: string;
   title: string;
   status: number;
   code: string;
@@ -38,6 +40,14 @@ export function away(reason: unknown): Problem {
     detail,
     hint: 'it is tried again by itself',
   });
+}
+
+/** What stands before the server says for it that it is not there. */
+export const GATEWAY: ReadonlySet<number> = new Set([502, 503, 504]);
+
+/** Asking again can help: nobody answered, or it was said that the server is busy or away. */
+export function isPassing(error: unknown): boolean {
+  return error instanceof Problem && (error.code === AWAY || GATEWAY.has(error.body.status));
 }
 
 export function problemOf(error: unknown): Problem {

@@ -11,6 +11,7 @@ export type TokenItem = Schemas['TokenItem'];
 export type UserItem = Schemas['UserItem'];
 export type PlaybookItem = Schemas['PlaybookItem'];
 export type Heat = Schemas['Heat'];
+export type Standing = Schemas['PlaybookStanding'];
 
 const AUDIT_PAGE = 200;
 const CHOICES = 500;
@@ -22,10 +23,21 @@ export const secrets = async () => (await taken(client.GET('/api/v1/secrets'))).
 export const tokens = async () => (await taken(client.GET('/api/v1/tokens'))).items;
 export const users = async () => (await taken(client.GET('/api/v1/users'))).items;
 
+/** The audit from an entry on, the oldest first. */
 export async function audit(cursor: string | null, actor: string): Promise<Page<AuditEntry>> {
   const query = { after: Number(cursor ?? 0), limit: AUDIT_PAGE, ...(actor ? { actor } : {}) };
   const { items } = await taken(client.GET('/api/v1/audit', { params: { query } }));
   return { items, next: items.length < AUDIT_PAGE ? null : String(items.at(-1)?.number) };
+}
+
+/** The audit, the latest first. */
+export function auditBack(cursor: string | null, actor: string): Promise<Page<AuditEntry>> {
+  const query = {
+    limit: AUDIT_PAGE,
+    ...(actor ? { actor } : {}),
+    ...(cursor ? { cursor: Number(cursor) } : {}),
+  };
+  return taken(client.GET('/api/v1/audit', { params: { query } }));
 }
 
 export const auditVerified = () => taken(client.POST('/api/v1/audit/verify'));
@@ -39,6 +51,8 @@ export function playbooks(cursor: string | null) {
 export const choices = () =>
   taken(client.GET('/api/v1/playbooks', { params: { query: { limit: CHOICES } } }));
 
+export type Playbook = Awaited<ReturnType<typeof playbook>>;
+
 export function playbook(path: string) {
   return taken(client.GET('/api/v1/playbooks/{path}', { params: { path: { path } } }));
 }
@@ -51,4 +65,9 @@ export async function versions(path: string): Promise<PlaybookItem[]> {
 export function heat(path: string): Promise<Heat> {
   const params = { path: { path }, query: { last: 100 } };
   return taken(client.GET('/api/v1/playbooks/{path}/heat', { params }));
+}
+
+/** How it stands: whether its net is sound, what is open, what came of the last ones. No log is read for that. */
+export function standing(path: string): Promise<Standing> {
+  return taken(client.GET('/api/v1/playbooks/{path}/standing', { params: { path: { path } } }));
 }

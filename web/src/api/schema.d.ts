@@ -204,7 +204,7 @@ export interface paths {
         };
         /**
          * At
-         * @description Show an execution as it was at a record: status, ctx, tokens by place, what waited, and the receipt.
+         * @description Show an execution as it was at a record: status, ctx, tokens by place, what waited (500 at most), and the receipt.
          */
         get: operations["ApiV1ExecutionsAtSeqAt"];
         put?: never;
@@ -713,7 +713,7 @@ export interface paths {
         put?: never;
         /**
          * Resume
-         * @description Go on.
+         * @description Go on. A ``reason`` may be given as with other acts; the log has no place for it.
          */
         post: operations["ApiV1ExecutionsResumeResume"];
         delete?: never;
@@ -1026,12 +1026,16 @@ export interface paths {
         /**
          * Replaced
          * @description Say how much there is of something: 201 for a new text, 200 where nothing changed. It counts at once.
+         *
+         *     With ``If-Match`` only if that is the text it replaces, with ``If-None-Match: *`` only if there is no such resource.
          */
         put: operations["ApiV1LimitsResourcesNameReplaced"];
         post?: never;
         /**
          * Removed
          * @description Let a resource be known no more; who holds some of it goes on, and nobody else gets any.
+         *
+         *     With ``If-Match`` only if that is its text.
          */
         delete: operations["ApiV1LimitsResourcesNameRemoved"];
         options?: never;
@@ -1068,7 +1072,7 @@ export interface paths {
         };
         /**
          * Meta
-         * @description Say what this server is, what its limits are, and how to log in; to who may see it also what is wrong.
+         * @description Say what this server is, what it has and what its limits are, and how to log in; to who may see it also what is wrong.
          */
         get: operations["ApiV1MetaMeta"];
         put?: never;
@@ -1192,7 +1196,7 @@ export interface paths {
         };
         /**
          * Name
-         * @description Say what references call this store.
+         * @description Say what references call this store, and by what a worker that was given the same bucket knows it.
          */
         get: operations["ApiV1ObjectsName"];
         put?: never;
@@ -1346,7 +1350,7 @@ export interface paths {
         };
         /**
          * One
-         * @description Return a playbook with the text of its author; ``…/versions`` and ``…/heat`` of a path with slashes, too.
+         * @description Return a playbook with the text of its author; ``…/versions``, ``…/heat``, ``…/standing`` of a path with slashes, too.
          */
         get: operations["ApiV1PlaybooksPathOne"];
         /**
@@ -1380,6 +1384,26 @@ export interface paths {
          * @description Sum up the last executions of a playbook: how long its steps take, how often they fail, how often arcs are taken.
          */
         get: operations["ApiV1PlaybooksPathHeatHeat"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/playbooks/{path}/standing": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Standing
+         * @description Say how a playbook stands: whether its net is sound, how many executions of it are open, what came of the last ones.
+         */
+        get: operations["ApiV1PlaybooksPathStandingStanding"];
         put?: never;
         post?: never;
         delete?: never;
@@ -1422,6 +1446,26 @@ export interface paths {
         get: operations["ApiV1PoolsPools"];
         put?: never;
         post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/repairs": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Repair
+         * @description Try small changes of how branches part and meet, and return those that make the net of a playbook sound.
+         */
+        post: operations["ApiV1RepairsRepair"];
         delete?: never;
         options?: never;
         head?: never;
@@ -1477,7 +1521,7 @@ export interface paths {
         };
         /**
          * Roles
-         * @description Say what each role lets somebody do; every other role is a group that playbooks name, and may decide.
+         * @description List the roles and what each lets somebody do; every other role is a group that playbooks name, and may decide.
          */
         get: operations["ApiV1RolesRoles"];
         put?: never;
@@ -1550,7 +1594,7 @@ export interface paths {
         post?: never;
         /**
          * Removed
-         * @description Have a schedule kept no more; what it started goes on.
+         * @description Have a schedule kept no more; what it started goes on. With ``If-Match`` only if that is its text.
          */
         delete: operations["ApiV1SchedulesNameRemoved"];
         options?: never;
@@ -1729,16 +1773,22 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        get?: never;
+        /**
+         * One
+         * @description Show a credential, without its value; a change may name the tag of this answer in ``If-Match``.
+         */
+        get: operations["ApiV1SecretsNameOne"];
         /**
          * Store
          * @description Store a credential, or a further version of it: 201 where it is the first.
+         *
+         *     With ``If-Match`` only if that is the version it follows, with ``If-None-Match: *`` only if there is none.
          */
         put: operations["ApiV1SecretsNameStore"];
         post?: never;
         /**
          * Forget
-         * @description Forget a credential, all versions of it.
+         * @description Forget a credential, all versions of it; with ``If-Match`` only if that is its last one.
          */
         delete: operations["ApiV1SecretsNameForget"];
         options?: never;
@@ -1779,7 +1829,7 @@ export interface paths {
         };
         /**
          * Sessions
-         * @description List your sessions.
+         * @description List your sessions, the latest first.
          */
         get: operations["ApiV1SessionsSessions"];
         put?: never;
@@ -1881,8 +1931,11 @@ export interface paths {
          * Listened
          * @description Stream what lists show: executions, work-items, workers, playbooks, operations; several with commas between.
          *
+         *     It begins with a snapshot of the first rows. Behind a cursor, which is the id of a message (``Last-Event-ID``, or ``after``), what
+         *     followed is told instead; where the cursor is not known, ``reset``, and lists are to be read anew.
+         *
          *     Of executions those are told that a filter finds, in the parameters of their list, and how many there are of each status. One
-         *     that it finds no more, because of its status or of what is said of it, is gone.
+         *     that it finds no more, because of its status or of what is said of it, is gone; so is a work item that is somebody else's now.
          */
         get: operations["ApiV1StreamListened"];
         put?: never;
@@ -1924,7 +1977,7 @@ export interface paths {
         };
         /**
          * Tokens
-         * @description List the tokens that you may revoke.
+         * @description List the tokens that you may revoke, the latest first.
          */
         get: operations["ApiV1TokensTokens"];
         put?: never;
@@ -1994,12 +2047,14 @@ export interface paths {
         /**
          * Replaced
          * @description Apply a trigger under its name: 201 for a new text, 200 where nothing changed; it takes events from then on.
+         *
+         *     With ``If-Match`` only if that is the text it replaces, with ``If-None-Match: *`` only if there is no such trigger.
          */
         put: operations["ApiV1TriggersNameReplaced"];
         post?: never;
         /**
          * Removed
-         * @description Have a trigger take no more events; what it started goes on.
+         * @description Have a trigger take no more events; what it started goes on. With ``If-Match`` only if that is its text.
          */
         delete: operations["ApiV1TriggersNameRemoved"];
         options?: never;
@@ -2135,16 +2190,16 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Users
+         * Listed
          * @description List the users that you administer; others find with ``q`` those of their namespace by a part of their names.
          */
-        get: operations["ApiV1UsersUsers"];
+        get: operations["ApiV1UsersListed"];
         put?: never;
         /**
-         * AddUser
+         * Add
          * @description Add a user, or a service account.
          */
-        post: operations["ApiV1UsersAddUser"];
+        post: operations["ApiV1UsersAdd"];
         delete?: never;
         options?: never;
         head?: never;
@@ -2158,17 +2213,23 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        get?: never;
+        /**
+         * One
+         * @description Show a user that you administer; a change may name the tag of this answer in ``If-Match``.
+         */
+        get: operations["ApiV1UsersNameOne"];
         put?: never;
         post?: never;
         delete?: never;
         options?: never;
         head?: never;
         /**
-         * ChangeUser
+         * Change
          * @description Change the roles or the password of a user, or disable one; sessions end where they must.
+         *
+         *     With ``If-Match`` only if nobody changed it since.
          */
-        patch: operations["ApiV1UsersNameChangeUser"];
+        patch: operations["ApiV1UsersNameChange"];
         trace?: never;
     };
     "/api/v1/views": {
@@ -2180,7 +2241,7 @@ export interface paths {
         };
         /**
          * Views
-         * @description List the views that you keep, and those that everybody has.
+         * @description List the views that you keep, then those that everybody has, by name.
          */
         get: operations["ApiV1ViewsViews"];
         put?: never;
@@ -2206,12 +2267,14 @@ export interface paths {
         /**
          * KeepView
          * @description Keep a view under a name; one for everybody needs an operator.
+         *
+         *     With ``If-Match`` only if that is what it replaces, with ``If-None-Match: *`` only if there is none.
          */
         put: operations["ApiV1ViewsNameKeepView"];
         post?: never;
         /**
          * DropView
-         * @description Keep a view no longer; one of everybody needs an operator.
+         * @description Keep a view no longer; one of everybody needs an operator. With ``If-Match`` only if it is as you saw it.
          */
         delete: operations["ApiV1ViewsNameDropView"];
         options?: never;
@@ -2228,9 +2291,12 @@ export interface paths {
         };
         /**
          * Listed
-         * @description List work items by priority, then age: mine, those that are open, those that are done, or all.
+         * @description List work items: mine, those that are open, those that are done, or all; by ``priority``, then age.
          *
          *     With ``user`` those that one may act on, in the ``role``s that are named; of somebody else, for who sees all of them.
+         *     ``playbook`` is a path or a name; ``due`` is ``overdue``, ``day`` or ``week`` (within one from now, with what is overdue),
+         *     ``none``, or the time before which they are due; ``q`` is looked for, in any case, in title, step and execution. Sorted by ``due``, what
+         *     has no due date comes last; by ``age`` the oldest comes first, by ``newest`` last.
          */
         get: operations["ApiV1WorkItemsListed"];
         put?: never;
@@ -2250,7 +2316,7 @@ export interface paths {
         };
         /**
          * Counts
-         * @description Count work items by state: of all, or of those that a ``user`` may act on.
+         * @description Count work items by state: of all, or of those that a ``user`` may act on; with the filter of the list.
          */
         get: operations["ApiV1WorkItemsCountsCounts"];
         put?: never;
@@ -2270,7 +2336,7 @@ export interface paths {
         };
         /**
          * One
-         * @description Show a work item, with its form and what was proposed.
+         * @description Show a work item, with its form and what was proposed: the one with that id, or your own of that step.
          */
         get: operations["ApiV1WorkItemsExecutionOne"];
         put?: never;
@@ -2292,7 +2358,9 @@ export interface paths {
         put?: never;
         /**
          * Act
-         * @description Act on a work item under your own name. With ``Prefer: wait=N`` 202 says that its execution goes on still.
+         * @description Act under your own name on the work item with that id, or on your own of that step.
+         *
+         *     With ``If-Match`` only if nothing happened in its execution since; with ``Prefer: wait=N`` 202 says that it goes on still.
          */
         post: operations["ApiV1WorkItemsExecutionActAct"];
         delete?: never;
@@ -2392,7 +2460,7 @@ export interface paths {
         };
         /**
          * Readyz
-         * @description Say whether requests will be carried out: not while it drains, nor while its store is away.
+         * @description Say whether requests will be carried out: not before it has recovered, while it drains, nor while its store is away.
          */
         get: operations["ReadyzReadyz"];
         put?: never;
@@ -2429,7 +2497,7 @@ export interface components {
     schemas: {
         /**
          * Act
-         * @description Somebody acts on a work item (S14).
+         * @description Somebody acts on a work item (S14). ``at`` is the version that they saw; an execution that has moved on refuses.
          */
         Act: {
             act: string;
@@ -2439,6 +2507,8 @@ export interface components {
             actor: string;
             /** @default false */
             admin: boolean;
+            /** @default null */
+            at: number | null;
             /** @default  */
             by: string;
             /** @default null */
@@ -2738,6 +2808,8 @@ export interface components {
         BulkFilter: {
             /** @default null */
             business_key: string | null;
+            /** @default null */
+            ended_before: string | null;
             /** @default null */
             label: string | string[] | null;
             /** @default null */
@@ -3183,6 +3255,19 @@ export interface components {
             troubles: string[];
         };
         /**
+         * Features
+         * @description What this server has, of what not every one has.
+         */
+        Features: {
+            agents: boolean;
+            large_values: boolean;
+            oidc: boolean;
+            secrets: boolean;
+            shared: boolean;
+            traces: boolean;
+            ui: boolean;
+        };
+        /**
          * FirstBadRecord
          * @description The first record that is not as it was written.
          */
@@ -3211,7 +3296,7 @@ export interface components {
             /** @default  */
             id: string;
             /** @default  */
-            playbook: string;
+            playbook: string | components["schemas"]["Text"];
             /** @default  */
             reason: string;
             /** @default null */
@@ -3295,10 +3380,34 @@ export interface components {
             event: "frames";
         };
         /**
+         * GivenError
+         * @description Why a step failed, as an operator says.
+         */
+        GivenError: {
+            /** @default null */
+            code: string | number | null;
+            /** @default null */
+            details: unknown;
+            /** @default unknown */
+            kind: string;
+            /** @default  */
+            message: string;
+            /** @default null */
+            retryable: boolean | null;
+        };
+        /**
          * GoneExecution
          * @description An execution that was deleted.
          */
         GoneExecution: {
+            id: string;
+        };
+        /**
+         * GoneItem
+         * @description A work item that is none of the reader's any more: it is somebody else's, or was deleted.
+         */
+        GoneItem: {
+            execution: string;
             id: string;
         };
         /**
@@ -3467,6 +3576,15 @@ export interface components {
             words: string | null;
         };
         /**
+         * ItemGoneMessage
+         * @description A work item that was told of is none of the reader's any more.
+         */
+        ItemGoneMessage: {
+            data: components["schemas"]["GoneItem"];
+            /** @enum {unknown} */
+            event: "item.gone";
+        };
+        /**
          * ItemHit
          * @description A work item that was found.
          */
@@ -3606,12 +3724,26 @@ export interface components {
             parents: string[];
         };
         /**
+         * ListSnapshot
+         * @description What lists show as the stream begins: of the topics that are listened to, the first rows.
+         */
+        ListSnapshot: {
+            /** @default null */
+            executions: components["schemas"]["ExecutionFacts"][] | null;
+            /** @default null */
+            work_items: components["schemas"]["WorkItem"][] | null;
+            /** @default null */
+            workers: components["schemas"]["WorkerItem"][] | null;
+        };
+        /**
          * LiveHint
          * @description A try failed and another one comes: not logged, and true for a moment only.
          */
         LiveHint: {
             attempt: Record<string, never>;
             execution: string;
+            next_at: string | null;
+            note: string;
             /** @default null */
             of: number | null;
             run: string;
@@ -3726,8 +3858,10 @@ export interface components {
          */
         Meta: {
             base: string;
+            features: components["schemas"]["Features"];
             limits: components["schemas"]["ServerLimits"];
             log_in: components["schemas"]["LogIns"];
+            pools: string[];
             troubles: string[];
             version: string;
         };
@@ -4082,7 +4216,7 @@ export interface components {
          */
         Outcome: {
             /** @default null */
-            error: Record<string, never> | null;
+            error: components["schemas"]["GivenError"] | null;
             ok?: unknown;
             /** @default  */
             reason: string;
@@ -4287,6 +4421,17 @@ export interface components {
             text: string;
         };
         /**
+         * PlaybookStanding
+         * @description How a playbook stands: its proof, how many executions are open, what came of the last ones, the newest first.
+         */
+        PlaybookStanding: {
+            digest: string;
+            last: components["schemas"]["LastOutcome"][];
+            open: number;
+            path: string;
+            proof: components["schemas"]["ProofTold"];
+        };
+        /**
          * PlaybookWithText
          * @description A playbook with its text.
          */
@@ -4307,6 +4452,7 @@ export interface components {
          */
         PoolItem: {
             busy: number;
+            first: string | null;
             pool: string;
             slots: number;
             trouble: string | null;
@@ -4337,15 +4483,24 @@ export interface components {
             text: string;
         };
         /**
+         * Previews
+         * @description What an execution was given, and what it came to, as JSON that is cut after 200 bytes; what has not come is null.
+         */
+        Previews: {
+            output: string | null;
+            workload: string;
+        };
+        /**
          * PrintedLines
-         * @description What tasks printed.
+         * @description What tasks printed: of the ``run`` that is listened to, or of all of them where that is null.
          */
         PrintedLines: {
             lines: components["schemas"]["LogLine"][];
+            run: number | null;
         };
         /**
          * ProblemDocument
-         * @description What went wrong, and the next move. ``code`` stays the same for ever.
+         * @description What went wrong, and the next move. ``code`` stays the same for ever; ``type`` leads to its page, on this server.
          */
         ProblemDocument: {
             /** @enum {string} */
@@ -4388,6 +4543,16 @@ export interface components {
             failed: number;
             step: string;
             total: number;
+        };
+        /**
+         * ProofTold
+         * @description Whether a net is sound, and what was found of it first; ``gated``: if guards allow.
+         */
+        ProofTold: {
+            gated: boolean;
+            /** @enum {unknown} */
+            verdict: "sound" | "undecided" | "unsound";
+            words: string;
         };
         /**
          * Range
@@ -4456,6 +4621,15 @@ export interface components {
             store: string;
         };
         /**
+         * Relative
+         * @description An execution of the same family.
+         */
+        Relative: {
+            id: string;
+            playbook: string;
+            status: string;
+        };
+        /**
          * Remove
          * @description Remove executions, each with what is below it; with ``force`` those that have not ended are cancelled first.
          */
@@ -4487,7 +4661,7 @@ export interface components {
             /** @default  */
             id: string;
             /** @default  */
-            playbook: string;
+            playbook: string | components["schemas"]["Text"];
             /** @default  */
             reason: string;
             /** @default null */
@@ -4590,6 +4764,23 @@ export interface components {
             step: string;
             /** @enum {unknown} */
             type: "retry";
+        };
+        /**
+         * RoleItem
+         * @description A role, and what it lets somebody do.
+         */
+        RoleItem: {
+            may: string[];
+            role: string;
+        };
+        /**
+         * Page[RoleItem]
+         * @description Some of a list, and the cursor that leads on, if there is more.
+         */
+        RoleItemPage: {
+            items: components["schemas"]["RoleItem"][];
+            /** @default null */
+            next: string | null;
         };
         /**
          * Rotated
@@ -4773,6 +4964,10 @@ export interface components {
          */
         ServerLimits: {
             body_bytes: number;
+            body_s: number;
+            frames: number;
+            object_bytes: number;
+            operation_ids: number;
             page: number;
             wait_s: number;
         };
@@ -4883,6 +5078,15 @@ export interface components {
             text: string;
             /** @default {} */
             workload: Record<string, never>;
+        };
+        /**
+         * SnapshotMessage
+         * @description How things stand as the stream begins; its id is where it goes on from.
+         */
+        SnapshotMessage: {
+            data: components["schemas"]["ListSnapshot"];
+            /** @enum {unknown} */
+            event: "snapshot";
         };
         /**
          * Soundness
@@ -5032,6 +5236,15 @@ export interface components {
             line: number;
             text: string;
             title: string;
+        };
+        /**
+         * Page[TextEdit]
+         * @description Some of a list, and the cursor that leads on, if there is more.
+         */
+        TextEditPage: {
+            items: components["schemas"]["TextEdit"][];
+            /** @default null */
+            next: string | null;
         };
         /**
          * TextFinding
@@ -5335,6 +5548,47 @@ export interface components {
             waiting_on: string | null;
         };
         /**
+         * WholeExecution
+         * @description An execution, as far as it has come, and what is around it.
+         */
+        WholeExecution: {
+            business_key: string | null;
+            children: components["schemas"]["Relative"][];
+            counts: {
+                [key: string]: number;
+            };
+            ctx: Record<string, never>;
+            digest: string;
+            ended: string | null;
+            error: Record<string, never> | null;
+            failures: Record<string, never>[];
+            forked_from: string | null;
+            forks: components["schemas"]["Relative"][];
+            head: string;
+            id: string;
+            labels: {
+                [key: string]: string;
+            };
+            namespace: string;
+            not_compensated: string[];
+            now: components["schemas"]["Now"];
+            output: unknown;
+            parent: string;
+            playbook: string;
+            previews: components["schemas"]["Previews"];
+            progress: components["schemas"]["Progress"] | null;
+            reason: string;
+            schedule: {
+                [key: string]: string;
+            } | null;
+            started: string | null;
+            status: string;
+            updated: string | null;
+            version: number;
+            waiting_on: string | null;
+            work_items: Record<string, never>[];
+        };
+        /**
          * WholeLine
          * @description A line: the first of those who are in, and of those who wait, in order.
          */
@@ -5440,11 +5694,17 @@ export interface components {
          */
         WorkerItem: {
             busy: number;
+            executions: string[];
+            kinds: string[] | null;
+            labels: {
+                [key: string]: string;
+            };
             name: string;
             namespaces: string[] | null;
             pool: string;
             slots: number;
             state: string;
+            version: string;
         };
         /**
          * Page[WorkerItem]
@@ -5483,7 +5743,7 @@ export interface components {
         };
     };
     responses: {
-        /** @description `bad-request`: The request cannot be read; `unknown-parameter`: There is no such parameter */
+        /** @description [`bad-request`](/api/docs/problems/bad-request): The request cannot be read; [`unknown-parameter`](/api/docs/problems/unknown-parameter): There is no such parameter */
         Problem400: {
             headers: {
                 [name: string]: unknown;
@@ -5492,7 +5752,7 @@ export interface components {
                 "application/problem+json": components["schemas"]["ProblemDocument"];
             };
         };
-        /** @description `no-credentials`: Nobody is known to ask; `unverified`: The request is not verified */
+        /** @description [`no-credentials`](/api/docs/problems/no-credentials): Nobody is known to ask; [`unverified`](/api/docs/problems/unverified): The request is not verified */
         Problem401: {
             headers: {
                 [name: string]: unknown;
@@ -5501,7 +5761,7 @@ export interface components {
                 "application/problem+json": components["schemas"]["ProblemDocument"];
             };
         };
-        /** @description `forbidden`: You may not do that; `cross-site`: Another site's page asks */
+        /** @description [`forbidden`](/api/docs/problems/forbidden): You may not do that; [`cross-site`](/api/docs/problems/cross-site): Another site's page asks */
         Problem403: {
             headers: {
                 [name: string]: unknown;
@@ -5510,7 +5770,7 @@ export interface components {
                 "application/problem+json": components["schemas"]["ProblemDocument"];
             };
         };
-        /** @description `not-found`: There is no such thing; `unknown-execution`: There is no such execution */
+        /** @description [`not-found`](/api/docs/problems/not-found): There is no such thing; [`unknown-execution`](/api/docs/problems/unknown-execution): There is no such execution */
         Problem404: {
             headers: {
                 [name: string]: unknown;
@@ -5519,7 +5779,7 @@ export interface components {
                 "application/problem+json": components["schemas"]["ProblemDocument"];
             };
         };
-        /** @description `method-not-allowed`: That cannot be done with it */
+        /** @description [`method-not-allowed`](/api/docs/problems/method-not-allowed): That cannot be done with it */
         Problem405: {
             headers: {
                 [name: string]: unknown;
@@ -5528,7 +5788,7 @@ export interface components {
                 "application/problem+json": components["schemas"]["ProblemDocument"];
             };
         };
-        /** @description `slow-body`: The body did not arrive in time */
+        /** @description [`slow-body`](/api/docs/problems/slow-body): The body did not arrive in time */
         Problem408: {
             headers: {
                 [name: string]: unknown;
@@ -5537,7 +5797,7 @@ export interface components {
                 "application/problem+json": components["schemas"]["ProblemDocument"];
             };
         };
-        /** @description `refused`: It was refused; `no-lease`: You hold no lease of that; `taken`: The id is taken; `not-ended`: The execution has not ended */
+        /** @description [`refused`](/api/docs/problems/refused): It was refused; [`no-lease`](/api/docs/problems/no-lease): You hold no lease of that; [`taken`](/api/docs/problems/taken): The id is taken; [`not-ended`](/api/docs/problems/not-ended): The execution has not ended */
         Problem409: {
             headers: {
                 [name: string]: unknown;
@@ -5546,7 +5806,7 @@ export interface components {
                 "application/problem+json": components["schemas"]["ProblemDocument"];
             };
         };
-        /** @description `stale`: It has changed since you looked */
+        /** @description [`stale`](/api/docs/problems/stale): It has changed since you looked */
         Problem412: {
             headers: {
                 [name: string]: unknown;
@@ -5555,7 +5815,7 @@ export interface components {
                 "application/problem+json": components["schemas"]["ProblemDocument"];
             };
         };
-        /** @description `too-large`: The body is too large */
+        /** @description [`too-large`](/api/docs/problems/too-large): The body is too large */
         Problem413: {
             headers: {
                 [name: string]: unknown;
@@ -5564,7 +5824,7 @@ export interface components {
                 "application/problem+json": components["schemas"]["ProblemDocument"];
             };
         };
-        /** @description `host`: This server does not answer to that name */
+        /** @description [`host`](/api/docs/problems/host): This server does not answer to that name */
         Problem421: {
             headers: {
                 [name: string]: unknown;
@@ -5573,7 +5833,7 @@ export interface components {
                 "application/problem+json": components["schemas"]["ProblemDocument"];
             };
         };
-        /** @description `invalid-playbook`: The playbook has errors; `invalid-input`: Something in it cannot be taken in; `key-reused`: The idempotency key was used for something else; `unreadable`: A value cannot be read */
+        /** @description [`invalid-playbook`](/api/docs/problems/invalid-playbook): The playbook has errors; [`invalid-input`](/api/docs/problems/invalid-input): Something in it cannot be taken in; [`key-reused`](/api/docs/problems/key-reused): The idempotency key was used for something else; [`unreadable`](/api/docs/problems/unreadable): A value cannot be read */
         Problem422: {
             headers: {
                 [name: string]: unknown;
@@ -5582,7 +5842,7 @@ export interface components {
                 "application/problem+json": components["schemas"]["ProblemDocument"];
             };
         };
-        /** @description `limit-reached`: A limit is reached; `too-many`: Too many attempts */
+        /** @description [`limit-reached`](/api/docs/problems/limit-reached): A limit is reached; [`too-many`](/api/docs/problems/too-many): Too many attempts */
         Problem429: {
             headers: {
                 [name: string]: unknown;
@@ -5591,7 +5851,7 @@ export interface components {
                 "application/problem+json": components["schemas"]["ProblemDocument"];
             };
         };
-        /** @description `internal`: The server has a bug */
+        /** @description [`internal`](/api/docs/problems/internal): The server has a bug */
         Problem500: {
             headers: {
                 [name: string]: unknown;
@@ -5600,7 +5860,7 @@ export interface components {
                 "application/problem+json": components["schemas"]["ProblemDocument"];
             };
         };
-        /** @description `unavailable`: The server cannot answer now; `busy`: Too much is being worked out already */
+        /** @description [`unavailable`](/api/docs/problems/unavailable): The server cannot answer now; [`busy`](/api/docs/problems/busy): Too much is being worked out already */
         Problem503: {
             headers: {
                 [name: string]: unknown;
@@ -5609,7 +5869,7 @@ export interface components {
                 "application/problem+json": components["schemas"]["ProblemDocument"];
             };
         };
-        /** @description `no-room`: There is no room for it */
+        /** @description [`no-room`](/api/docs/problems/no-room): There is no room for it */
         Problem507: {
             headers: {
                 [name: string]: unknown;
@@ -5647,6 +5907,27 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "items": [
+                     *         {
+                     *           "act": "POST /executions",
+                     *           "actor": "u253cfb1c62f7",
+                     *           "address": "127.0.0.1",
+                     *           "at": "2026-11-18T21:48:24.666Z",
+                     *           "by": "u743030ce546b",
+                     *           "code": "",
+                     *           "hash": "40167d393423b56267a04ad425b60493cc82ee91e8fbd77cbf55551677263dbc",
+                     *           "namespace": "default",
+                     *           "number": 2259,
+                     *           "outcome": "done",
+                     *           "request": "1180dcdbc992679d",
+                     *           "target": ""
+                     *         }
+                     *       ],
+                     *       "next": null
+                     *     }
+                     */
                     "application/json": components["schemas"]["AuditEntryPage"];
                 };
             };
@@ -5682,6 +5963,13 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "entries": 154,
+                     *       "ok": true,
+                     *       "problems": []
+                     *     }
+                     */
                     "application/json": components["schemas"]["AuditVerified"];
                 };
             };
@@ -5711,6 +5999,11 @@ export interface operations {
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "text": "workflow: ["
+                 *     }
+                 */
                 "application/json": components["schemas"]["PlaybookSource"];
                 "application/yaml": unknown;
             };
@@ -5722,6 +6015,29 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "graph": null,
+                     *       "input_schema": null,
+                     *       "ok": false,
+                     *       "outline": [],
+                     *       "problems": [
+                     *         {
+                     *           "code": "P004",
+                     *           "column": 1,
+                     *           "end_column": 9,
+                     *           "end_line": 1,
+                     *           "fixes": [],
+                     *           "hint": "put the value in quotes",
+                     *           "line": 2,
+                     *           "message": "not YAML: a value is missing here",
+                     *           "severity": "error"
+                     *         }
+                     *       ],
+                     *       "soundness": null,
+                     *       "workload": {}
+                     *     }
+                     */
                     "application/json": components["schemas"]["CheckedText"];
                 };
             };
@@ -5751,6 +6067,13 @@ export interface operations {
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "column": 29,
+                 *       "line": 5,
+                 *       "text": "apiVersion: petra/v1\nkind: Playbook\nmetadata: {name: waits}\nworkflow:\n  - {step: go, tool: {kind: wait, signal: go}}\n"
+                 *     }
+                 */
                 "application/json": components["schemas"]["Bench"];
             };
         };
@@ -5761,6 +6084,163 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "items": [
+                     *         {
+                     *           "about": "Does nothing: a place for a policy that decides or patches.",
+                     *           "column": 29,
+                     *           "end_column": 33,
+                     *           "end_line": 5,
+                     *           "insert": "noop",
+                     *           "kind": "word",
+                     *           "label": "noop",
+                     *           "line": 5
+                     *         },
+                     *         {
+                     *           "about": "One HTTP request; 4xx and 5xx answers are error outcomes.",
+                     *           "column": 29,
+                     *           "end_column": 33,
+                     *           "end_line": 5,
+                     *           "insert": "http",
+                     *           "kind": "word",
+                     *           "label": "http",
+                     *           "line": 5
+                     *         },
+                     *         {
+                     *           "about": "One SQL command on PostgreSQL; placeholders are `$1`, `$2` and so on.",
+                     *           "column": 29,
+                     *           "end_column": 33,
+                     *           "end_line": 5,
+                     *           "insert": "postgres",
+                     *           "kind": "word",
+                     *           "label": "postgres",
+                     *           "line": 5
+                     *         },
+                     *         {
+                     *           "about": "One SQL command on an SQLite file.",
+                     *           "column": 29,
+                     *           "end_column": 33,
+                     *           "end_line": 5,
+                     *           "insert": "sqlite",
+                     *           "kind": "word",
+                     *           "label": "sqlite",
+                     *           "line": 5
+                     *         },
+                     *         {
+                     *           "about": "One SQL command on DuckDB.",
+                     *           "column": 29,
+                     *           "end_column": 33,
+                     *           "end_line": 5,
+                     *           "insert": "duckdb",
+                     *           "kind": "word",
+                     *           "label": "duckdb",
+                     *           "line": 5
+                     *         },
+                     *         {
+                     *           "about": "Python code, run on the worker.",
+                     *           "column": 29,
+                     *           "end_column": 33,
+                     *           "end_line": 5,
+                     *           "insert": "python",
+                     *           "kind": "word",
+                     *           "label": "python",
+                     *           "line": 5
+                     *         },
+                     *         {
+                     *           "about": "A command of the operating system.",
+                     *           "column": 29,
+                     *           "end_column": 33,
+                     *           "end_line": 5,
+                     *           "insert": "shell",
+                     *           "kind": "word",
+                     *           "label": "shell",
+                     *           "line": 5
+                     *         },
+                     *         {
+                     *           "about": "Reads or writes a large result by reference.",
+                     *           "column": 29,
+                     *           "end_column": 33,
+                     *           "end_line": 5,
+                     *           "insert": "artifact",
+                     *           "kind": "word",
+                     *           "label": "artifact",
+                     *           "line": 5
+                     *         },
+                     *         {
+                     *           "about": "Moves rows from one store to another in chunks.",
+                     *           "column": 29,
+                     *           "end_column": 33,
+                     *           "end_line": 5,
+                     *           "insert": "transfer",
+                     *           "kind": "word",
+                     *           "label": "transfer",
+                     *           "line": 5
+                     *         },
+                     *         {
+                     *           "about": "One answer of a language model, from an endpoint that speaks as OpenAI's chat completions do.",
+                     *           "column": 29,
+                     *           "end_column": 33,
+                     *           "end_line": 5,
+                     *           "insert": "llm",
+                     *           "kind": "word",
+                     *           "label": "llm",
+                     *           "line": 5
+                     *         },
+                     *         {
+                     *           "about": "Calls a tool of an MCP server: one at an address, or a command that is started for the call.",
+                     *           "column": 29,
+                     *           "end_column": 33,
+                     *           "end_line": 5,
+                     *           "insert": "mcp",
+                     *           "kind": "word",
+                     *           "label": "mcp",
+                     *           "line": 5
+                     *         },
+                     *         {
+                     *           "about": "Runs another playbook as an execution of its own.",
+                     *           "column": 29,
+                     *           "end_column": 33,
+                     *           "end_line": 5,
+                     *           "insert": "playbook",
+                     *           "kind": "word",
+                     *           "label": "playbook",
+                     *           "line": 5
+                     *         },
+                     *         {
+                     *           "about": "A work item for a person.",
+                     *           "column": 29,
+                     *           "end_column": 33,
+                     *           "end_line": 5,
+                     *           "insert": "human",
+                     *           "kind": "word",
+                     *           "label": "human",
+                     *           "line": 5
+                     *         },
+                     *         {
+                     *           "about": "Waits for time or a signal.",
+                     *           "column": 29,
+                     *           "end_column": 33,
+                     *           "end_line": 5,
+                     *           "insert": "wait",
+                     *           "kind": "word",
+                     *           "label": "wait",
+                     *           "line": 5
+                     *         },
+                     *         {
+                     *           "about": "A task of the workbook, by its name.",
+                     *           "column": 29,
+                     *           "end_column": 33,
+                     *           "end_line": 5,
+                     *           "insert": "workbook",
+                     *           "kind": "word",
+                     *           "label": "workbook",
+                     *           "line": 5
+                     *         }
+                     *       ],
+                     *       "next": null
+                     *     }
+                     */
                     "application/json": components["schemas"]["OfferedWordPage"];
                 };
             };
@@ -5800,6 +6280,21 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "applied": "2026-11-18T23:06:45.679Z",
+                     *       "digest": "4c060fb1b02c288e5d60f1e908a707e6e912f98d06168cdefadd59daa5dfe98e",
+                     *       "input_schema": null,
+                     *       "name": "adds",
+                     *       "namespace": "default",
+                     *       "path": "tests/adds",
+                     *       "text": "apiVersion: petra/v1\nkind: Playbook\nmetadata:\n  name: adds\n  path: tests/adds\nworkload:\n  n: 1\nworkflow:\n- step: one\n  tool:\n  - name: one_task\n    kind: python\n    code: result = workload[\"n\"] + 1\n  next:\n    arcs:\n    - step: two\n- step: two\n  tool:\n  - name: two_task\n    kind: python\n    args:\n      n: '{{ one }}'\n    code: result = n * 2\n# written in: 555738d44bc3b109 {\"file\":\"adds\",\"places\":{\"workflow.0.tool.0.code\":[6,false],\"workflow.1.tool.0.code\":[7,false]}}\n",
+                     *       "version": "",
+                     *       "workload": {
+                     *         "n": 1
+                     *       }
+                     *     }
+                     */
                     "application/json": components["schemas"]["PlaybookWithText"];
                 };
             };
@@ -5840,6 +6335,98 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "arcs": [
+                     *         {
+                     *           "backward": false,
+                     *           "from": "▸",
+                     *           "points": [
+                     *             [
+                     *               114,
+                     *               40
+                     *             ],
+                     *             [
+                     *               114,
+                     *               69
+                     *             ]
+                     *           ],
+                     *           "to": "go"
+                     *         },
+                     *         {
+                     *           "backward": false,
+                     *           "foreach": false,
+                     *           "from": "go",
+                     *           "guard": null,
+                     *           "index": 0,
+                     *           "label": "",
+                     *           "line": 13,
+                     *           "points": [
+                     *             [
+                     *               114,
+                     *               126
+                     *             ],
+                     *             [
+                     *               114,
+                     *               155
+                     *             ]
+                     *           ],
+                     *           "to": "end"
+                     *         }
+                     *       ],
+                     *       "height": 236,
+                     *       "lens": "step",
+                     *       "nodes": [
+                     *         {
+                     *           "compensates": false,
+                     *           "desc": "",
+                     *           "details": "wait",
+                     *           "h": 56,
+                     *           "id": "go",
+                     *           "join": null,
+                     *           "kind": "wait",
+                     *           "label": "go",
+                     *           "line": 6,
+                     *           "loop": false,
+                     *           "step": "go",
+                     *           "tools": [
+                     *             "wait"
+                     *           ],
+                     *           "w": 180,
+                     *           "x": 24,
+                     *           "y": 70
+                     *         },
+                     *         {
+                     *           "compensates": false,
+                     *           "desc": "",
+                     *           "details": "wait",
+                     *           "h": 56,
+                     *           "id": "end",
+                     *           "join": null,
+                     *           "kind": "wait",
+                     *           "label": "end",
+                     *           "line": 14,
+                     *           "loop": false,
+                     *           "step": "end",
+                     *           "tools": [
+                     *             "wait"
+                     *           ],
+                     *           "w": 180,
+                     *           "x": 24,
+                     *           "y": 156
+                     *         },
+                     *         {
+                     *           "h": 16,
+                     *           "id": "▸",
+                     *           "kind": "dot",
+                     *           "w": 16,
+                     *           "x": 106,
+                     *           "y": 24
+                     *         }
+                     *       ],
+                     *       "width": 228
+                     *     }
+                     */
                     "application/json": components["schemas"]["Graph"];
                 };
             };
@@ -5891,6 +6478,88 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "items": [
+                     *         {
+                     *           "business_key": null,
+                     *           "digest": "e680ea5e10cca524139c1c6bf550bba084cb49022d7b132fd0ce1f64f4621acd",
+                     *           "ended": "2026-11-18T23:07:54.186Z",
+                     *           "head": "3d5f6e05a3e478d4c74f159095d39731c44000d74827c78593a460f7979b28f8",
+                     *           "id": "01a1f0eaadc3-9ed32a2c62d3",
+                     *           "labels": {
+                     *             "mark": "0e26552b"
+                     *           },
+                     *           "namespace": "default",
+                     *           "now": {
+                     *             "kind": "completed",
+                     *             "sentence": "It is done.",
+                     *             "step": null
+                     *           },
+                     *           "parent": "",
+                     *           "playbook": "adds",
+                     *           "progress": null,
+                     *           "reason": "",
+                     *           "schedule": null,
+                     *           "started": "2026-11-18T23:07:54.179Z",
+                     *           "status": "completed",
+                     *           "updated": "2026-11-18T23:07:54.186Z",
+                     *           "version": 7
+                     *         },
+                     *         {
+                     *           "business_key": null,
+                     *           "digest": "e680ea5e10cca524139c1c6bf550bba084cb49022d7b132fd0ce1f64f4621acd",
+                     *           "ended": "2026-11-18T23:07:54.196Z",
+                     *           "head": "1102c53aa0f1e9b85d17aec0e75942499bf359a7cdfd94115afb65028698e220",
+                     *           "id": "01a1f0eaadd1-d0cd95345968",
+                     *           "labels": {
+                     *             "mark": "0e26552b"
+                     *           },
+                     *           "namespace": "default",
+                     *           "now": {
+                     *             "kind": "completed",
+                     *             "sentence": "It is done.",
+                     *             "step": null
+                     *           },
+                     *           "parent": "",
+                     *           "playbook": "adds",
+                     *           "progress": null,
+                     *           "reason": "",
+                     *           "schedule": null,
+                     *           "started": "2026-11-18T23:07:54.193Z",
+                     *           "status": "completed",
+                     *           "updated": "2026-11-18T23:07:54.196Z",
+                     *           "version": 7
+                     *         },
+                     *         {
+                     *           "business_key": null,
+                     *           "digest": "e680ea5e10cca524139c1c6bf550bba084cb49022d7b132fd0ce1f64f4621acd",
+                     *           "ended": "2026-11-18T23:07:54.216Z",
+                     *           "head": "f2aa05cb6ea62aefc0c5380719c7fd5bad77f897c0a6da13a76efdf2feb1529a",
+                     *           "id": "01a1f0eaade1-66c3756169b2",
+                     *           "labels": {
+                     *             "mark": "0e26552b"
+                     *           },
+                     *           "namespace": "default",
+                     *           "now": {
+                     *             "kind": "completed",
+                     *             "sentence": "It is done.",
+                     *             "step": null
+                     *           },
+                     *           "parent": "",
+                     *           "playbook": "adds",
+                     *           "progress": null,
+                     *           "reason": "",
+                     *           "schedule": null,
+                     *           "started": "2026-11-18T23:07:54.209Z",
+                     *           "status": "completed",
+                     *           "updated": "2026-11-18T23:07:54.216Z",
+                     *           "version": 7
+                     *         }
+                     *       ],
+                     *       "next": null
+                     *     }
+                     */
                     "application/json": components["schemas"]["ExecutionItemPage"];
                 };
             };
@@ -5926,6 +6595,11 @@ export interface operations {
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "playbook": "stands366658bc"
+                 *     }
+                 */
                 "application/json": components["schemas"]["Start"];
             };
         };
@@ -5936,6 +6610,42 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "business_key": null,
+                     *       "counts": {
+                     *         "done": 2,
+                     *         "started": 2
+                     *       },
+                     *       "ctx": {},
+                     *       "digest": "e680ea5e10cca524139c1c6bf550bba084cb49022d7b132fd0ce1f64f4621acd",
+                     *       "ended": "2026-11-18T23:06:45.425Z",
+                     *       "error": null,
+                     *       "failures": [],
+                     *       "head": "5ffb9785feb10a6e36c73ffed97c5c05bd72b98d41daf4823553d510d1ca4420",
+                     *       "id": "mine-1",
+                     *       "labels": {},
+                     *       "namespace": "default",
+                     *       "not_compensated": [],
+                     *       "now": {
+                     *         "kind": "completed",
+                     *         "sentence": "It is done.",
+                     *         "step": null
+                     *       },
+                     *       "output": 4,
+                     *       "parent": "",
+                     *       "playbook": "adds",
+                     *       "progress": null,
+                     *       "reason": "",
+                     *       "schedule": null,
+                     *       "started": "2026-11-18T23:06:45.420Z",
+                     *       "status": "completed",
+                     *       "updated": "2026-11-18T23:06:45.425Z",
+                     *       "version": 7,
+                     *       "waiting_on": null,
+                     *       "work_items": []
+                     *     }
+                     */
                     "application/json": components["schemas"]["Execution"] | components["schemas"]["DryRun"];
                 };
             };
@@ -5945,6 +6655,41 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "business_key": null,
+                     *       "counts": {
+                     *         "started": 1
+                     *       },
+                     *       "ctx": {},
+                     *       "digest": "3489a173b96ab81630ac93af4a1eab12ee6a6a5adcf31f0e19e5eb5ca8ce4757",
+                     *       "ended": null,
+                     *       "error": null,
+                     *       "failures": [],
+                     *       "head": "c2e3415b646e1029f4c73f8b301f24c67cd6e666ed9e3b632e01b333e3125537",
+                     *       "id": "run-word4f1ee8ae",
+                     *       "labels": {},
+                     *       "namespace": "default",
+                     *       "not_compensated": [],
+                     *       "now": {
+                     *         "kind": "running",
+                     *         "sentence": "It does one.",
+                     *         "step": "one"
+                     *       },
+                     *       "output": null,
+                     *       "parent": "",
+                     *       "playbook": "word4f1ee8ae",
+                     *       "progress": null,
+                     *       "reason": "",
+                     *       "schedule": null,
+                     *       "started": "2026-11-18T23:07:53.948Z",
+                     *       "status": "running",
+                     *       "updated": "2026-11-18T23:07:53.948Z",
+                     *       "version": 2,
+                     *       "waiting_on": null,
+                     *       "work_items": []
+                     *     }
+                     */
                     "application/json": components["schemas"]["Execution"];
                 };
             };
@@ -5954,6 +6699,41 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "business_key": null,
+                     *       "counts": {
+                     *         "started": 1
+                     *       },
+                     *       "ctx": {},
+                     *       "digest": "ebd7c1cb240b8db3334fa34a28fedfba4c8ea61fa823098f4ce1bc4fb900eaa0",
+                     *       "ended": null,
+                     *       "error": null,
+                     *       "failures": [],
+                     *       "head": "ecb01216e59de262e0c247d71530b24b418d834a7a582913c01ea8a41b355668",
+                     *       "id": "01a1f0a561f5-76b7c8ee3b70",
+                     *       "labels": {},
+                     *       "namespace": "default",
+                     *       "not_compensated": [],
+                     *       "now": {
+                     *         "kind": "running",
+                     *         "sentence": "It does far.",
+                     *         "step": "far"
+                     *       },
+                     *       "output": null,
+                     *       "parent": "",
+                     *       "playbook": "alone",
+                     *       "progress": null,
+                     *       "reason": "",
+                     *       "schedule": null,
+                     *       "started": "2026-11-18T21:52:12.797Z",
+                     *       "status": "running",
+                     *       "updated": "2026-11-18T21:52:12.797Z",
+                     *       "version": 2,
+                     *       "waiting_on": null,
+                     *       "work_items": []
+                     *     }
+                     */
                     "application/json": components["schemas"]["Execution"];
                 };
             };
@@ -6004,6 +6784,15 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "by": "status",
+                     *       "counts": {
+                     *         "waiting": 1
+                     *       },
+                     *       "total": 1
+                     *     }
+                     */
                     "application/json": components["schemas"]["Counts"];
                 };
             };
@@ -6044,7 +6833,49 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Execution"];
+                    /**
+                     * @example {
+                     *       "business_key": null,
+                     *       "children": [],
+                     *       "counts": {
+                     *         "started": 1
+                     *       },
+                     *       "ctx": {},
+                     *       "digest": "c9256aedb376fd25a11d6a748edbf2df1032303cabbd17d0b9b2464f47323d9b",
+                     *       "ended": null,
+                     *       "error": null,
+                     *       "failures": [],
+                     *       "forked_from": null,
+                     *       "forks": [],
+                     *       "head": "7ce572b235e35dda9732645fc10d67d3650ecfa795ceda6f4b0174dee2dfff91",
+                     *       "id": "01a1f0e9a547-1a75c65fe785",
+                     *       "labels": {},
+                     *       "namespace": "default",
+                     *       "not_compensated": [],
+                     *       "now": {
+                     *         "kind": "signal",
+                     *         "sentence": "Step 'go' waits for signal 'go'.",
+                     *         "step": "go"
+                     *       },
+                     *       "output": null,
+                     *       "parent": "",
+                     *       "playbook": "waits",
+                     *       "previews": {
+                     *         "output": null,
+                     *         "workload": "{}"
+                     *       },
+                     *       "progress": null,
+                     *       "reason": "signal",
+                     *       "schedule": null,
+                     *       "started": "2026-11-18T23:06:46.472Z",
+                     *       "status": "waiting",
+                     *       "updated": "2026-11-18T23:06:46.472Z",
+                     *       "version": 2,
+                     *       "waiting_on": "signal",
+                     *       "work_items": []
+                     *     }
+                     */
+                    "application/json": components["schemas"]["WholeExecution"];
                 };
             };
             400: components["responses"]["Problem400"];
@@ -6082,6 +6913,59 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "at": "2026-11-18T23:06:45.490Z",
+                     *       "counts": {},
+                     *       "ctx": {},
+                     *       "event": {
+                     *         "actor": "root",
+                     *         "digest": "e680ea5e10cca524139c1c6bf550bba084cb49022d7b132fd0ce1f64f4621acd",
+                     *         "entry": {
+                     *           "id": "7dd3e8cdcd2b24de6ff09102",
+                     *           "step": "one"
+                     *         },
+                     *         "playbook": "adds",
+                     *         "type": "execution.started",
+                     *         "workload": {
+                     *           "n": 1
+                     *         }
+                     *       },
+                     *       "failures": [],
+                     *       "hash": "9342356164b81f94a2f90d565bd7537fc5a87681d980a4374b07de82a739544a",
+                     *       "output": null,
+                     *       "previous": "0000000000000000000000000000000000000000000000000000000000000000",
+                     *       "reason": "",
+                     *       "receipt": {
+                     *         "after": "99e5bbda8f6c80e649d8f705bfe2b71d017a1ceb3a63c4e3ee2081001b1b2fae",
+                     *         "before": "0000000000000000000000000000000000000000000000000000000000000000",
+                     *         "produced": [
+                     *           "7dd3e8cdcd2b24de6ff09102"
+                     *         ],
+                     *         "transition": "start"
+                     *       },
+                     *       "records": 7,
+                     *       "seq": 1,
+                     *       "status": "running",
+                     *       "tokens": {
+                     *         "one.ready": 1
+                     *       },
+                     *       "waiting": [
+                     *         {
+                     *           "child": "",
+                     *           "operands": [],
+                     *           "permit": "",
+                     *           "queue": null,
+                     *           "reason": "ready",
+                     *           "rule": "",
+                     *           "sentence": "A token is ready to start 'one'.",
+                     *           "step": "one",
+                     *           "token": "7dd3e8cdcd2b24de6ff09102",
+                     *           "unblocked_by": ""
+                     *         }
+                     *       ]
+                     *     }
+                     */
                     "application/json": components["schemas"]["Then"];
                 };
             };
@@ -6114,6 +6998,11 @@ export interface operations {
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "expression": "ctx.n + 1"
+                 *     }
+                 */
                 "application/json": components["schemas"]["Evaluated"];
             };
         };
@@ -6124,6 +7013,11 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "value": 21
+                     *     }
+                     */
                     "application/json": components["schemas"]["Evaluation"];
                 };
             };
@@ -6164,6 +7058,15 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "error": null,
+                     *       "reason": "signal",
+                     *       "sentence": "The execution is waiting (signal): step 'go' waits for signal 'go'.",
+                     *       "status": "waiting",
+                     *       "waiting": []
+                     *     }
+                     */
                     "application/json": components["schemas"]["Explained"];
                 };
             };
@@ -6206,6 +7109,22 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "items": [
+                     *         {
+                     *           "arc": null,
+                     *           "args": {},
+                     *           "branch": [],
+                     *           "id": "1f50ab7c8d44bca1f58f13ee",
+                     *           "place": "go.running",
+                     *           "since": 2,
+                     *           "step": "go"
+                     *         }
+                     *       ],
+                     *       "next": null
+                     *     }
+                     */
                     "application/json": components["schemas"]["TokenThenPage"];
                 };
             };
@@ -6242,6 +7161,11 @@ export interface operations {
         };
         requestBody?: {
             content: {
+                /**
+                 * @example {
+                 *       "reason": "tried"
+                 *     }
+                 */
                 "application/json": components["schemas"]["Reason"] | null;
             };
         };
@@ -6252,6 +7176,48 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "business_key": null,
+                     *       "counts": {
+                     *         "cancelled": 1,
+                     *         "started": 1
+                     *       },
+                     *       "ctx": {},
+                     *       "digest": "e9f9039e3c4e2c38fff5914716318001a08f3ed876456da0f1e940c64e7dff9e",
+                     *       "ended": "2026-11-18T23:07:53.764Z",
+                     *       "error": {
+                     *         "code": null,
+                     *         "details": null,
+                     *         "kind": "cancelled",
+                     *         "message": "enough",
+                     *         "retryable": null
+                     *       },
+                     *       "failures": [],
+                     *       "head": "10876fb9d8fd1b8c0a0c3fac72b4abf5512cf9e7531bc870f19eefce87260488",
+                     *       "id": "01a1f0eaac1f-6a03cb8867ea",
+                     *       "labels": {},
+                     *       "namespace": "default",
+                     *       "not_compensated": [],
+                     *       "now": {
+                     *         "kind": "aborted",
+                     *         "sentence": "It was aborted: enough.",
+                     *         "step": null
+                     *       },
+                     *       "output": null,
+                     *       "parent": "",
+                     *       "playbook": "waits_twice",
+                     *       "progress": null,
+                     *       "reason": "enough",
+                     *       "schedule": null,
+                     *       "started": "2026-11-18T23:07:53.759Z",
+                     *       "status": "aborted",
+                     *       "updated": "2026-11-18T23:07:53.764Z",
+                     *       "version": 5,
+                     *       "waiting_on": null,
+                     *       "work_items": []
+                     *     }
+                     */
                     "application/json": components["schemas"]["Execution"] | components["schemas"]["DryRun"];
                 };
             };
@@ -6292,6 +7258,12 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "items": [],
+                     *       "next": null
+                     *     }
+                     */
                     "application/json": components["schemas"]["ExecutionItemPage"];
                 };
             };
@@ -6328,6 +7300,13 @@ export interface operations {
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "values": {
+                 *         "a": 1
+                 *       }
+                 *     }
+                 */
                 "application/json": components["schemas"]["PatchBody"];
             };
         };
@@ -6338,6 +7317,22 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "again": [],
+                     *       "counts": {
+                     *         "ctx.patched": 1
+                     *       },
+                     *       "events": [
+                     *         "ctx.patched; ctx.a = 1"
+                     *       ],
+                     *       "kept": [],
+                     *       "reason": "signal",
+                     *       "refused": null,
+                     *       "sentence": "It would stay waiting (signal); 1 record would be written.",
+                     *       "status": "waiting"
+                     *     }
+                     */
                     "application/json": components["schemas"]["Execution"] | components["schemas"]["DryRun"];
                 };
             };
@@ -6379,6 +7374,22 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "items": [
+                     *         {
+                     *           "actor": "root",
+                     *           "at": "2026-11-18T21:56:34.352Z",
+                     *           "run": null,
+                     *           "seq": 3,
+                     *           "step": null,
+                     *           "type": "ctx.patched",
+                     *           "value": 1
+                     *         }
+                     *       ],
+                     *       "next": "3"
+                     *     }
+                     */
                     "application/json": components["schemas"]["CtxWritePage"];
                 };
             };
@@ -6417,6 +7428,39 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "aligned": [
+                     *         [
+                     *           1,
+                     *           1
+                     *         ],
+                     *         [
+                     *           7,
+                     *           7
+                     *         ]
+                     *       ],
+                     *       "ctx": {},
+                     *       "equivalence": "E0",
+                     *       "executions": [
+                     *         "01a1f0eaab9b-ab069cc50525",
+                     *         "01a1f0eaabbc-4b260d5d6645"
+                     *       ],
+                     *       "first_difference": null,
+                     *       "output": null,
+                     *       "path": [],
+                     *       "playbooks": [
+                     *         "adds",
+                     *         "adds"
+                     *       ],
+                     *       "same": true,
+                     *       "same_playbook": true,
+                     *       "status": [
+                     *         "completed",
+                     *         "completed"
+                     *       ]
+                     *     }
+                     */
                     "application/json": components["schemas"]["Diff"];
                 };
             };
@@ -6465,6 +7509,23 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "items": [
+                     *         {
+                     *           "at": "2026-11-18T21:56:33.601Z",
+                     *           "level": "important",
+                     *           "preview": "{\"type\":\"execution.ended\",\"status\":\"completed\",\"output\":4}",
+                     *           "run": null,
+                     *           "seq": 7,
+                     *           "step": null,
+                     *           "text": "execution.ended completed",
+                     *           "type": "execution.ended"
+                     *         }
+                     *       ],
+                     *       "next": null
+                     *     }
+                     */
                     "application/json": components["schemas"]["EventItemPage"];
                 };
             };
@@ -6511,6 +7572,16 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "after": 0,
+                     *       "counts": [
+                     *         2
+                     *       ],
+                     *       "size": 1000,
+                     *       "version": 2
+                     *     }
+                     */
                     "application/json": components["schemas"]["EventCounts"];
                 };
             };
@@ -6549,6 +7620,43 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "at": "2026-11-18T21:45:24.938Z",
+                     *       "event": {
+                     *         "armed": {
+                     *           "waits": [
+                     *             {
+                     *               "kind": "signal",
+                     *               "name": "go",
+                     *               "which": 0
+                     *             }
+                     *           ]
+                     *         },
+                     *         "consumed": [
+                     *           "8c331b949fcb75968696ed5b"
+                     *         ],
+                     *         "run": "af3a2ba69b1d42b563d88753",
+                     *         "step": "go",
+                     *         "type": "step.started"
+                     *       },
+                     *       "hash": "5a065687fea00aa0b9922b776c9b3c2840a4a463b303003e53ecf7d7619c1b32",
+                     *       "previous": "782a4502f075a6e82d62d495a8a23a28f10270dda1a59fdaf06741653c5818f1",
+                     *       "receipt": {
+                     *         "after": "84621df2c7839cc54ec804d5ef664245b34d2c087f3ff1df1df9ccd8d57ee085",
+                     *         "before": "6247a90588a25022054d3b0b1ab499fe24213328bedf300abf95913f51d890ed",
+                     *         "consumed": [
+                     *           "8c331b949fcb75968696ed5b"
+                     *         ],
+                     *         "produced": [
+                     *           "af3a2ba69b1d42b563d88753"
+                     *         ],
+                     *         "transition": "go.start"
+                     *       },
+                     *       "seq": 2,
+                     *       "text": "step.started go"
+                     *     }
+                     */
                     "application/json": components["schemas"]["ToldRecord"];
                 };
             };
@@ -6588,6 +7696,43 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "explanation": {
+                     *         "error": null,
+                     *         "reason": "signal",
+                     *         "sentence": "The execution is waiting (signal): step 'go' waits for signal 'go'.",
+                     *         "status": "waiting",
+                     *         "waiting": [
+                     *           {
+                     *             "acts": [
+                     *               {
+                     *                 "act": "signal",
+                     *                 "method": "POST",
+                     *                 "path": "/api/v1/executions/01a1f0e9a190-1014f4d7b7f5/signals/go"
+                     *               },
+                     *               {
+                     *                 "act": "override",
+                     *                 "method": "POST",
+                     *                 "path": "/api/v1/executions/01a1f0e9a190-1014f4d7b7f5/steps/go/override"
+                     *               }
+                     *             ],
+                     *             "child": "",
+                     *             "operands": [],
+                     *             "permit": "",
+                     *             "queue": null,
+                     *             "reason": "signal",
+                     *             "rule": "",
+                     *             "sentence": "Step 'go' waits for signal 'go'.",
+                     *             "step": "go",
+                     *             "token": "cdecd6ad88d33b9252638b17",
+                     *             "unblocked_by": "signal 'go'"
+                     *           }
+                     *         ]
+                     *       },
+                     *       "troubles": []
+                     *     }
+                     */
                     "application/json": components["schemas"]["ExplainedNow"];
                 };
             };
@@ -6628,6 +7773,199 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "execution": "01a1f0eaab05-bc96defb6942",
+                     *       "playbook": "adds",
+                     *       "records": [
+                     *         {
+                     *           "at": 1795043273.4805546,
+                     *           "event": {
+                     *             "actor": "root",
+                     *             "digest": "e680ea5e10cca524139c1c6bf550bba084cb49022d7b132fd0ce1f64f4621acd",
+                     *             "entry": {
+                     *               "id": "52345f008a7350a578e3a537",
+                     *               "step": "one"
+                     *             },
+                     *             "playbook": "adds",
+                     *             "type": "execution.started",
+                     *             "workload": {
+                     *               "n": 1
+                     *             }
+                     *           },
+                     *           "hash": "6d92e97fec9e79bbe7326491646c3f6bcf4c20a49156fc790483f50db507a75e",
+                     *           "previous": "0000000000000000000000000000000000000000000000000000000000000000",
+                     *           "receipt": {
+                     *             "after": "f9c48c47e1c4e74985d86e06e27c07ca9a7c1d2ea2bad53a2f5c7443b3e6cae0",
+                     *             "before": "0000000000000000000000000000000000000000000000000000000000000000",
+                     *             "produced": [
+                     *               "52345f008a7350a578e3a537"
+                     *             ],
+                     *             "transition": "start"
+                     *           },
+                     *           "seq": 1,
+                     *           "type": "execution.started"
+                     *         },
+                     *         {
+                     *           "at": 1795043273.4805546,
+                     *           "event": {
+                     *             "consumed": [
+                     *               "52345f008a7350a578e3a537"
+                     *             ],
+                     *             "run": "dee07cd3cdbdee6ec4ce24f2",
+                     *             "step": "one",
+                     *             "type": "step.started"
+                     *           },
+                     *           "hash": "b0ae2a7a0d25fcf0f10aa9ecd9e108e9c38f8fa414865fa170ea8c6144e85d61",
+                     *           "previous": "6d92e97fec9e79bbe7326491646c3f6bcf4c20a49156fc790483f50db507a75e",
+                     *           "receipt": {
+                     *             "after": "03c4a627c96ff9ad122fb9786a3af4db49412182b820413c5451288015564dce",
+                     *             "before": "f9c48c47e1c4e74985d86e06e27c07ca9a7c1d2ea2bad53a2f5c7443b3e6cae0",
+                     *             "consumed": [
+                     *               "52345f008a7350a578e3a537"
+                     *             ],
+                     *             "produced": [
+                     *               "dee07cd3cdbdee6ec4ce24f2"
+                     *             ],
+                     *             "transition": "one.start"
+                     *           },
+                     *           "seq": 2,
+                     *           "type": "step.started"
+                     *         },
+                     *         {
+                     *           "at": 1795043273.5243974,
+                     *           "event": {
+                     *             "arcs": [
+                     *               0
+                     *             ],
+                     *             "attempts": [
+                     *               {
+                     *                 "action": "continue",
+                     *                 "duration_ms": 27.37143499962258,
+                     *                 "number": 1,
+                     *                 "status": "ok",
+                     *                 "task": "one_task"
+                     *               }
+                     *             ],
+                     *             "produced": [
+                     *               {
+                     *                 "id": "788a8ec0caf8f11d9a08fda4",
+                     *                 "step": "two"
+                     *               }
+                     *             ],
+                     *             "result": 2,
+                     *             "run": "dee07cd3cdbdee6ec4ce24f2",
+                     *             "step": "one",
+                     *             "type": "step.done"
+                     *           },
+                     *           "hash": "15eaeb3e950477868fe5ab44b332b8a5afb8fd590b2c6fb23b54c88843a38c43",
+                     *           "previous": "b0ae2a7a0d25fcf0f10aa9ecd9e108e9c38f8fa414865fa170ea8c6144e85d61",
+                     *           "receipt": {
+                     *             "after": "714466b44af0cee27ab7d39847a6bf167caf56d0b8d68e776ffbbddd220b1295",
+                     *             "before": "03c4a627c96ff9ad122fb9786a3af4db49412182b820413c5451288015564dce",
+                     *             "consumed": [
+                     *               "dee07cd3cdbdee6ec4ce24f2"
+                     *             ],
+                     *             "produced": [
+                     *               "788a8ec0caf8f11d9a08fda4"
+                     *             ],
+                     *             "transition": "one.done"
+                     *           },
+                     *           "seq": 3,
+                     *           "type": "step.done"
+                     *         },
+                     *         {
+                     *           "at": 1795043273.5243974,
+                     *           "event": {
+                     *             "consumed": [
+                     *               "788a8ec0caf8f11d9a08fda4"
+                     *             ],
+                     *             "run": "c457d10517a9614d1b6c6414",
+                     *             "step": "two",
+                     *             "type": "step.started"
+                     *           },
+                     *           "hash": "53b83da7274ee081237bf54f23d2b5203844f0952621d8da277b9a34932dea64",
+                     *           "previous": "15eaeb3e950477868fe5ab44b332b8a5afb8fd590b2c6fb23b54c88843a38c43",
+                     *           "receipt": {
+                     *             "after": "7285521b4077cebcb1ab020caebed9aeb112c5dfa92c029eda98b08aeb17d622",
+                     *             "before": "714466b44af0cee27ab7d39847a6bf167caf56d0b8d68e776ffbbddd220b1295",
+                     *             "consumed": [
+                     *               "788a8ec0caf8f11d9a08fda4"
+                     *             ],
+                     *             "produced": [
+                     *               "c457d10517a9614d1b6c6414"
+                     *             ],
+                     *             "transition": "two.start"
+                     *           },
+                     *           "seq": 4,
+                     *           "type": "step.started"
+                     *         },
+                     *         {
+                     *           "at": 1795043273.5264738,
+                     *           "event": {
+                     *             "attempts": [
+                     *               {
+                     *                 "action": "continue",
+                     *                 "duration_ms": 0.1695829996606335,
+                     *                 "number": 1,
+                     *                 "status": "ok",
+                     *                 "task": "two_task"
+                     *               }
+                     *             ],
+                     *             "result": 4,
+                     *             "run": "c457d10517a9614d1b6c6414",
+                     *             "step": "two",
+                     *             "type": "step.done"
+                     *           },
+                     *           "hash": "1b279137fe2bca5e80d26fea7128fc398e1ffd0627d4b2101dcf85e1c58970a8",
+                     *           "previous": "53b83da7274ee081237bf54f23d2b5203844f0952621d8da277b9a34932dea64",
+                     *           "receipt": {
+                     *             "after": "0000000000000000000000000000000000000000000000000000000000000000",
+                     *             "before": "7285521b4077cebcb1ab020caebed9aeb112c5dfa92c029eda98b08aeb17d622",
+                     *             "consumed": [
+                     *               "c457d10517a9614d1b6c6414"
+                     *             ],
+                     *             "transition": "two.done"
+                     *           },
+                     *           "seq": 5,
+                     *           "type": "step.done"
+                     *         },
+                     *         {
+                     *           "at": 1795043273.5264738,
+                     *           "event": {
+                     *             "phase": "final",
+                     *             "status": "completed",
+                     *             "type": "execution.ending"
+                     *           },
+                     *           "hash": "3d68a31a10bc806a5543ad51a7bb8f6de9eb7450d7c7a6bd60378aafec102ddf",
+                     *           "previous": "1b279137fe2bca5e80d26fea7128fc398e1ffd0627d4b2101dcf85e1c58970a8",
+                     *           "receipt": {
+                     *             "after": "0000000000000000000000000000000000000000000000000000000000000000",
+                     *             "before": "0000000000000000000000000000000000000000000000000000000000000000"
+                     *           },
+                     *           "seq": 6,
+                     *           "type": "execution.ending"
+                     *         },
+                     *         {
+                     *           "at": 1795043273.5264738,
+                     *           "event": {
+                     *             "output": 4,
+                     *             "status": "completed",
+                     *             "type": "execution.ended"
+                     *           },
+                     *           "hash": "e469c13ed11b6609549991ac463f6dc98fba064aa4371aa0ba04b92790b31c6b",
+                     *           "previous": "3d68a31a10bc806a5543ad51a7bb8f6de9eb7450d7c7a6bd60378aafec102ddf",
+                     *           "receipt": {
+                     *             "after": "0000000000000000000000000000000000000000000000000000000000000000",
+                     *             "before": "0000000000000000000000000000000000000000000000000000000000000000"
+                     *           },
+                     *           "seq": 7,
+                     *           "type": "execution.ended"
+                     *         }
+                     *       ],
+                     *       "status": "completed"
+                     *     }
+                     */
                     "application/json": unknown;
                     "application/xml": string;
                     "text/csv": string;
@@ -6666,6 +8004,12 @@ export interface operations {
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "at": 2,
+                 *       "reason": "try"
+                 *     }
+                 */
                 "application/json": components["schemas"]["ForkBody"];
             };
         };
@@ -6676,6 +8020,21 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "again": [
+                     *         "one",
+                     *         "two"
+                     *       ],
+                     *       "counts": {},
+                     *       "events": [],
+                     *       "kept": [],
+                     *       "reason": "deadlock",
+                     *       "refused": null,
+                     *       "sentence": "A new execution would keep 1 records and no results; one, two would run again.",
+                     *       "status": "stuck"
+                     *     }
+                     */
                     "application/json": components["schemas"]["DryRun"];
                 };
             };
@@ -6685,6 +8044,43 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "business_key": null,
+                     *       "counts": {
+                     *         "started": 1
+                     *       },
+                     *       "ctx": {},
+                     *       "digest": "e9f9039e3c4e2c38fff5914716318001a08f3ed876456da0f1e940c64e7dff9e",
+                     *       "ended": null,
+                     *       "error": null,
+                     *       "failures": [],
+                     *       "head": "d11de2a4b0c59ea49382082474bb1ce6b28bbad41eb629473424be247a61c692",
+                     *       "id": "01a1f0eaac21-8135ab328984",
+                     *       "labels": {
+                     *         "petra/forked-from": "01a1f0eaac1f-6a03cb8867ea"
+                     *       },
+                     *       "namespace": "default",
+                     *       "not_compensated": [],
+                     *       "now": {
+                     *         "kind": "signal",
+                     *         "sentence": "Step 'go' waits for signal 'go'.",
+                     *         "step": "go"
+                     *       },
+                     *       "output": null,
+                     *       "parent": "",
+                     *       "playbook": "waits_twice",
+                     *       "progress": null,
+                     *       "reason": "signal",
+                     *       "schedule": null,
+                     *       "started": "2026-11-18T23:07:53.759Z",
+                     *       "status": "waiting",
+                     *       "updated": "2026-11-18T23:07:53.762Z",
+                     *       "version": 1,
+                     *       "waiting_on": "signal",
+                     *       "work_items": []
+                     *     }
+                     */
                     "application/json": components["schemas"]["Execution"];
                 };
             };
@@ -6735,6 +8131,62 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "at0": 1795038324938.116,
+                     *       "delta": [
+                     *         [
+                     *           0,
+                     *           1
+                     *         ],
+                     *         [
+                     *           0,
+                     *           -1,
+                     *           1,
+                     *           1
+                     *         ]
+                     *       ],
+                     *       "dt": [
+                     *         0,
+                     *         0
+                     *       ],
+                     *       "first": 1,
+                     *       "flag": [
+                     *         0,
+                     *         0
+                     *       ],
+                     *       "places": [
+                     *         {
+                     *           "kind": "ready",
+                     *           "step": "go"
+                     *         },
+                     *         {
+                     *           "kind": "running",
+                     *           "step": "go"
+                     *         }
+                     *       ],
+                     *       "run": [
+                     *         0,
+                     *         1
+                     *       ],
+                     *       "step": [
+                     *         -1,
+                     *         0
+                     *       ],
+                     *       "steps": [
+                     *         "go"
+                     *       ],
+                     *       "type": [
+                     *         0,
+                     *         1
+                     *       ],
+                     *       "types": [
+                     *         "execution.started",
+                     *         "step.started"
+                     *       ],
+                     *       "version": 2
+                     *     }
+                     */
                     "application/json": components["schemas"]["Frames"];
                 };
             };
@@ -6771,6 +8223,11 @@ export interface operations {
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "change": "close"
+                 *     }
+                 */
                 "application/json": components["schemas"]["Group"];
             };
         };
@@ -6781,6 +8238,18 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "again": [],
+                     *       "counts": {},
+                     *       "events": [],
+                     *       "kept": [],
+                     *       "reason": "",
+                     *       "refused": "there is no open group 'none'",
+                     *       "sentence": "It would be refused: there is no open group 'none'.",
+                     *       "status": "waiting"
+                     *     }
+                     */
                     "application/json": components["schemas"]["Execution"] | components["schemas"]["DryRun"];
                 };
             };
@@ -6818,6 +8287,46 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "children": [],
+                     *       "execution": {
+                     *         "business_key": null,
+                     *         "digest": "e9f9039e3c4e2c38fff5914716318001a08f3ed876456da0f1e940c64e7dff9e",
+                     *         "ended": null,
+                     *         "head": "eb8750e331ac0c3c4d6ae6aa5e3e3bec9454c21bce825250bd2bab865463d3bf",
+                     *         "id": "01a1f0eaab8b-ad7fc21c4d3a",
+                     *         "labels": {
+                     *           "petra/forked-from": "01a1f0eaaa5e-ea1e9010862c"
+                     *         },
+                     *         "namespace": "default",
+                     *         "now": {
+                     *           "kind": "signal",
+                     *           "sentence": "Step 'go' waits for signal 'go'.",
+                     *           "step": "go"
+                     *         },
+                     *         "parent": "",
+                     *         "playbook": "waits_twice",
+                     *         "progress": null,
+                     *         "reason": "signal",
+                     *         "schedule": null,
+                     *         "started": "2026-11-18T23:07:53.311Z",
+                     *         "status": "waiting",
+                     *         "updated": "2026-11-18T23:07:53.612Z",
+                     *         "version": 1
+                     *       },
+                     *       "forks": [],
+                     *       "origin": {
+                     *         "at": 2,
+                     *         "id": "01a1f0eaaa5e-ea1e9010862c",
+                     *         "reason": "try"
+                     *       },
+                     *       "origins": [
+                     *         "01a1f0eaaa5e-ea1e9010862c"
+                     *       ],
+                     *       "parents": []
+                     *     }
+                     */
                     "application/json": components["schemas"]["Lineage"];
                 };
             };
@@ -6897,6 +8406,11 @@ export interface operations {
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "playbook": "moved_to"
+                 *     }
+                 */
                 "application/json": components["schemas"]["MigrateBody"];
             };
         };
@@ -6907,6 +8421,20 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "again": [],
+                     *       "counts": {},
+                     *       "events": [
+                     *         "run at go → go"
+                     *       ],
+                     *       "kept": [],
+                     *       "reason": "signal",
+                     *       "refused": null,
+                     *       "sentence": "It would go on by f7d9d6ea0c6e, with 1 things in their new places.",
+                     *       "status": "waiting"
+                     *     }
+                     */
                     "application/json": components["schemas"]["Execution"] | components["schemas"]["DryRun"];
                 };
             };
@@ -6982,6 +8510,11 @@ export interface operations {
         };
         requestBody?: {
             content: {
+                /**
+                 * @example {
+                 *       "reason": "lunch"
+                 *     }
+                 */
                 "application/json": components["schemas"]["Reason"] | null;
             };
         };
@@ -6992,6 +8525,22 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "again": [],
+                     *       "counts": {
+                     *         "execution.paused": 1
+                     *       },
+                     *       "events": [
+                     *         "execution.paused"
+                     *       ],
+                     *       "kept": [],
+                     *       "reason": "",
+                     *       "refused": null,
+                     *       "sentence": "It would be paused; 1 record would be written.",
+                     *       "status": "paused"
+                     *     }
+                     */
                     "application/json": components["schemas"]["Execution"] | components["schemas"]["DryRun"];
                 };
             };
@@ -7035,6 +8584,42 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "items": [
+                     *         {
+                     *           "at": 1795043207.9940152,
+                     *           "event": {
+                     *             "attempts": [
+                     *               {
+                     *                 "action": "continue",
+                     *                 "duration_ms": 0.13630300054501276,
+                     *                 "number": 1,
+                     *                 "status": "ok",
+                     *                 "task": "two_task"
+                     *               }
+                     *             ],
+                     *             "result": 4,
+                     *             "run": "ef0b6c4d6334e46abc29e088",
+                     *             "step": "two",
+                     *             "type": "step.done"
+                     *           },
+                     *           "hash": "0bc09dc717964f539da78ffa91c68b29661b1a8655375f4762ae1f3d9be20034",
+                     *           "previous": "58722f455a73081143621ff0468f114e249529a55a20a543605a71aba822f5ce",
+                     *           "receipt": {
+                     *             "after": "0000000000000000000000000000000000000000000000000000000000000000",
+                     *             "before": "71cf15613d3fca5a854c11bcd351be7499dd7ca614ef5e86e17272cd07ff07f0",
+                     *             "consumed": [
+                     *               "ef0b6c4d6334e46abc29e088"
+                     *             ],
+                     *             "transition": "two.done"
+                     *           },
+                     *           "seq": 5
+                     *         }
+                     *       ],
+                     *       "next": null
+                     *     }
+                     */
                     "application/json": components["schemas"]["WholeRecordPage"];
                 };
             };
@@ -7071,6 +8656,11 @@ export interface operations {
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "from": "far"
+                 *     }
+                 */
                 "application/json": components["schemas"]["Rerun"];
             };
         };
@@ -7081,6 +8671,22 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "again": [
+                     *         "two"
+                     *       ],
+                     *       "counts": {},
+                     *       "events": [],
+                     *       "kept": [
+                     *         "one"
+                     *       ],
+                     *       "reason": "deadlock",
+                     *       "refused": null,
+                     *       "sentence": "A new execution would keep 1 records with the results of one; two would run again.",
+                     *       "status": "stuck"
+                     *     }
+                     */
                     "application/json": components["schemas"]["DryRun"];
                 };
             };
@@ -7090,6 +8696,44 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "business_key": null,
+                     *       "counts": {
+                     *         "done": 2,
+                     *         "started": 2
+                     *       },
+                     *       "ctx": {},
+                     *       "digest": "e680ea5e10cca524139c1c6bf550bba084cb49022d7b132fd0ce1f64f4621acd",
+                     *       "ended": "2026-11-18T21:49:43.549Z",
+                     *       "error": null,
+                     *       "failures": [],
+                     *       "head": "0470203bd25d776ea1b99f63c762167abf21cccc4e44b56b1b6a1648f8a8fcc5",
+                     *       "id": "01a1f0a31a80-a48d2bf8d0c2",
+                     *       "labels": {
+                     *         "petra/forked-from": "01a1f0a3197f-12bf54bab53a"
+                     *       },
+                     *       "namespace": "default",
+                     *       "not_compensated": [],
+                     *       "now": {
+                     *         "kind": "completed",
+                     *         "sentence": "It is done.",
+                     *         "step": null
+                     *       },
+                     *       "output": 12,
+                     *       "parent": "",
+                     *       "playbook": "adds",
+                     *       "progress": null,
+                     *       "reason": "",
+                     *       "schedule": null,
+                     *       "started": "2026-11-18T21:49:43.167Z",
+                     *       "status": "completed",
+                     *       "updated": "2026-11-18T21:49:43.549Z",
+                     *       "version": 6,
+                     *       "waiting_on": null,
+                     *       "work_items": []
+                     *     }
+                     */
                     "application/json": components["schemas"]["Execution"];
                 };
             };
@@ -7099,6 +8743,44 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "business_key": null,
+                     *       "counts": {
+                     *         "done": 2,
+                     *         "started": 3
+                     *       },
+                     *       "ctx": {},
+                     *       "digest": "8890a2e345c6e6abf0bf79bf1eafe4123efc40d05cce4e05f8c8163429db784a",
+                     *       "ended": null,
+                     *       "error": null,
+                     *       "failures": [],
+                     *       "head": "a8ac1c4f217b682a054f7a0a72747d851866da82121ef5e13455a83cc24ff729",
+                     *       "id": "01a1f0a55d5e-8871aa079022",
+                     *       "labels": {
+                     *         "petra/forked-from": "01a1f0a558f6-62d2bcd3d2e9"
+                     *       },
+                     *       "namespace": "default",
+                     *       "not_compensated": [],
+                     *       "now": {
+                     *         "kind": "running",
+                     *         "sentence": "It does ask, hear, far.",
+                     *         "step": null
+                     *       },
+                     *       "output": null,
+                     *       "parent": "",
+                     *       "playbook": "goes_on",
+                     *       "progress": null,
+                     *       "reason": "",
+                     *       "schedule": null,
+                     *       "started": "2026-11-18T21:52:10.488Z",
+                     *       "status": "running",
+                     *       "updated": "2026-11-18T21:52:11.636Z",
+                     *       "version": 2,
+                     *       "waiting_on": null,
+                     *       "work_items": []
+                     *     }
+                     */
                     "application/json": components["schemas"]["Execution"];
                 };
             };
@@ -7136,6 +8818,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /** @example 42 */
                     "application/json": unknown;
                 };
             };
@@ -7170,7 +8853,16 @@ export interface operations {
             };
             cookie?: never;
         };
-        requestBody?: never;
+        requestBody?: {
+            content: {
+                /**
+                 * @example {
+                 *       "reason": "so"
+                 *     }
+                 */
+                "application/json": components["schemas"]["Reason"] | null;
+            };
+        };
         responses: {
             /** @description Request fulfilled, document follows */
             200: {
@@ -7178,6 +8870,18 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "again": [],
+                     *       "counts": {},
+                     *       "events": [],
+                     *       "kept": [],
+                     *       "reason": "",
+                     *       "refused": "the execution is not paused",
+                     *       "sentence": "It would be refused: the execution is not paused.",
+                     *       "status": "waiting"
+                     *     }
+                     */
                     "application/json": components["schemas"]["Execution"] | components["schemas"]["DryRun"];
                 };
             };
@@ -7221,6 +8925,93 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "items": [
+                     *         {
+                     *           "administrative": false,
+                     *           "attempts": 1,
+                     *           "child": null,
+                     *           "compensates": false,
+                     *           "deliveries": 1,
+                     *           "ended": "2026-11-18T23:06:48.024Z",
+                     *           "error": null,
+                     *           "first": 4,
+                     *           "id": "ed9f63e64f48b411d2cef2c9",
+                     *           "iterations": null,
+                     *           "last": 8,
+                     *           "message": null,
+                     *           "ms": 6.096,
+                     *           "n": 2,
+                     *           "retries": 0,
+                     *           "started": "2026-11-18T23:06:48.018Z",
+                     *           "state": "done",
+                     *           "step": "sing"
+                     *         },
+                     *         {
+                     *           "administrative": false,
+                     *           "attempts": 1,
+                     *           "child": null,
+                     *           "compensates": false,
+                     *           "deliveries": 1,
+                     *           "ended": "2026-11-18T23:06:48.024Z",
+                     *           "error": null,
+                     *           "first": 5,
+                     *           "id": "803591934eefead472ad5657",
+                     *           "iterations": null,
+                     *           "last": 9,
+                     *           "message": null,
+                     *           "ms": 6.18,
+                     *           "n": 3,
+                     *           "retries": 0,
+                     *           "started": "2026-11-18T23:06:48.018Z",
+                     *           "state": "done",
+                     *           "step": "sing"
+                     *         },
+                     *         {
+                     *           "administrative": false,
+                     *           "attempts": 1,
+                     *           "child": null,
+                     *           "compensates": false,
+                     *           "deliveries": 1,
+                     *           "ended": "2026-11-18T23:06:48.024Z",
+                     *           "error": null,
+                     *           "first": 6,
+                     *           "id": "da14cde1a70ccab916e16544",
+                     *           "iterations": null,
+                     *           "last": 10,
+                     *           "message": null,
+                     *           "ms": 6.206,
+                     *           "n": 4,
+                     *           "retries": 0,
+                     *           "started": "2026-11-18T23:06:48.018Z",
+                     *           "state": "done",
+                     *           "step": "sing"
+                     *         },
+                     *         {
+                     *           "administrative": false,
+                     *           "attempts": 1,
+                     *           "child": null,
+                     *           "compensates": false,
+                     *           "deliveries": 1,
+                     *           "ended": "2026-11-18T23:06:48.025Z",
+                     *           "error": null,
+                     *           "first": 7,
+                     *           "id": "f588bb866bfb4514ffba0370",
+                     *           "iterations": null,
+                     *           "last": 11,
+                     *           "message": null,
+                     *           "ms": 6.835,
+                     *           "n": 5,
+                     *           "retries": 0,
+                     *           "started": "2026-11-18T23:06:48.018Z",
+                     *           "state": "done",
+                     *           "step": "sing"
+                     *         }
+                     *       ],
+                     *       "next": null
+                     *     }
+                     */
                     "application/json": components["schemas"]["RunItemPage"];
                 };
             };
@@ -7259,6 +9050,35 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "actor": null,
+                     *       "administrative": false,
+                     *       "args": {},
+                     *       "attempts": [],
+                     *       "branch": [],
+                     *       "child": null,
+                     *       "compensates": false,
+                     *       "deliveries": 1,
+                     *       "ended": null,
+                     *       "error": null,
+                     *       "failure": null,
+                     *       "first": 2,
+                     *       "id": "c2274a87d91c82286db9ad32",
+                     *       "iterations": null,
+                     *       "last": null,
+                     *       "message": null,
+                     *       "ms": null,
+                     *       "n": 1,
+                     *       "result": null,
+                     *       "retries": 0,
+                     *       "started": "2026-11-18T22:01:26.705Z",
+                     *       "state": "running",
+                     *       "step": "go",
+                     *       "worker": null,
+                     *       "writes": []
+                     *     }
+                     */
                     "application/json": components["schemas"]["WholeRun"];
                 };
             };
@@ -7302,6 +9122,26 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "items": [
+                     *         {
+                     *           "attempts": 1,
+                     *           "error": "unknown: ZeroDivisionError: integer division or modulo by zero; the playbook:8, line 1: 12 // (n - 3)",
+                     *           "first": 7,
+                     *           "last": 10,
+                     *           "ms": 0.62,
+                     *           "n": 3,
+                     *           "path": [
+                     *             3
+                     *           ],
+                     *           "result": null,
+                     *           "state": "failed"
+                     *         }
+                     *       ],
+                     *       "next": null
+                     *     }
+                     */
                     "application/json": components["schemas"]["IterationItemPage"];
                 };
             };
@@ -7340,6 +9180,15 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "count": 6,
+                     *       "first": "BAAAAAUAAAAHAAAABwAAAAkAAAALAAAA",
+                     *       "last": "BgAAAAgAAAAKAAAACgAAAAwAAAANAAAA",
+                     *       "ms": "/gAmAKQAkQUrALgA",
+                     *       "state": "AgICAwIC"
+                     *     }
+                     */
                     "application/json": components["schemas"]["IterationsMap"];
                 };
             };
@@ -7377,6 +9226,11 @@ export interface operations {
         };
         requestBody?: {
             content: {
+                /**
+                 * @example {
+                 *       "payload": 1
+                 *     }
+                 */
                 "application/json": components["schemas"]["SignalBody"] | null;
             };
         };
@@ -7387,6 +9241,48 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "execution": {
+                     *         "business_key": null,
+                     *         "counts": {
+                     *           "done": 1,
+                     *           "started": 1
+                     *         },
+                     *         "ctx": {},
+                     *         "digest": "5ab5b2c18d7e65b0b73482b8f5731f34a6c8d227b81243afdb11252a75893e6c",
+                     *         "ended": "2026-11-18T23:07:53.834Z",
+                     *         "error": null,
+                     *         "failures": [],
+                     *         "head": "a680b501a7d98b51ba83fc942f3abf60d235628bfc4096129182a3f7a5a9c1a0",
+                     *         "id": "01a1f0eaac66-ee0db3ed9be1",
+                     *         "labels": {},
+                     *         "namespace": "default",
+                     *         "not_compensated": [],
+                     *         "now": {
+                     *           "kind": "completed",
+                     *           "sentence": "It is done.",
+                     *           "step": null
+                     *         },
+                     *         "output": {
+                     *           "payload": null,
+                     *           "which": 0
+                     *         },
+                     *         "parent": "",
+                     *         "playbook": "stands366658bc",
+                     *         "progress": null,
+                     *         "reason": "",
+                     *         "schedule": null,
+                     *         "started": "2026-11-18T23:07:53.831Z",
+                     *         "status": "completed",
+                     *         "updated": "2026-11-18T23:07:53.834Z",
+                     *         "version": 6,
+                     *         "waiting_on": null,
+                     *         "work_items": []
+                     *       },
+                     *       "waited": true
+                     *     }
+                     */
                     "application/json": components["schemas"]["Done"] | components["schemas"]["DryRun"];
                 };
             };
@@ -7396,6 +9292,45 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "execution": {
+                     *         "business_key": null,
+                     *         "counts": {
+                     *           "done": 2,
+                     *           "started": 3
+                     *         },
+                     *         "ctx": {},
+                     *         "digest": "8890a2e345c6e6abf0bf79bf1eafe4123efc40d05cce4e05f8c8163429db784a",
+                     *         "ended": null,
+                     *         "error": null,
+                     *         "failures": [],
+                     *         "head": "b4889b68f7e20a49e5c03a060702e7a9a1a80384d53f113fc6ddae50d63ebe52",
+                     *         "id": "01a1f0a558f6-62d2bcd3d2e9",
+                     *         "labels": {},
+                     *         "namespace": "default",
+                     *         "not_compensated": [],
+                     *         "now": {
+                     *           "kind": "running",
+                     *           "sentence": "It does ask, hear, far.",
+                     *           "step": null
+                     *         },
+                     *         "output": null,
+                     *         "parent": "",
+                     *         "playbook": "goes_on",
+                     *         "progress": null,
+                     *         "reason": "",
+                     *         "schedule": null,
+                     *         "started": "2026-11-18T21:52:10.488Z",
+                     *         "status": "running",
+                     *         "updated": "2026-11-18T21:52:10.524Z",
+                     *         "version": 8,
+                     *         "waiting_on": null,
+                     *         "work_items": []
+                     *       },
+                     *       "waited": true
+                     *     }
+                     */
                     "application/json": components["schemas"]["Done"];
                 };
             };
@@ -7432,6 +9367,11 @@ export interface operations {
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "ok": 1
+                 *     }
+                 */
                 "application/json": components["schemas"]["Outcome"];
             };
         };
@@ -7442,6 +9382,24 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "again": [],
+                     *       "counts": {
+                     *         "step.done": 1,
+                     *         "step.started": 1
+                     *       },
+                     *       "events": [
+                     *         "step.done go → end",
+                     *         "step.started end"
+                     *       ],
+                     *       "kept": [],
+                     *       "reason": "signal",
+                     *       "refused": null,
+                     *       "sentence": "It would stay waiting (signal); 1 run would start (end); 2 records would be written.",
+                     *       "status": "waiting"
+                     *     }
+                     */
                     "application/json": components["schemas"]["Execution"] | components["schemas"]["DryRun"];
                 };
             };
@@ -7573,6 +9531,15 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "content": 7,
+                     *       "kind": "number",
+                     *       "next": null,
+                     *       "offset": 0,
+                     *       "total": 1
+                     *     }
+                     */
                     "application/json": components["schemas"]["RangeOfValue"];
                 };
             };
@@ -7610,6 +9577,14 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "bad": null,
+                     *       "execution": "01a1f0eaab05-bc96defb6942",
+                     *       "ok": true,
+                     *       "records": 7
+                     *     }
+                     */
                     "application/json": components["schemas"]["Verified"];
                 };
             };
@@ -7639,6 +9614,13 @@ export interface operations {
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "column": 9,
+                 *       "line": 9,
+                 *       "text": ""
+                 *     }
+                 */
                 "application/json": components["schemas"]["Bench"];
             };
         };
@@ -7649,6 +9631,11 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "words": null
+                     *     }
+                     */
                     "application/json": components["schemas"]["Hovered"];
                 };
             };
@@ -7673,6 +9660,8 @@ export interface operations {
         parameters: {
             query?: {
                 namespace?: string;
+                limit?: number;
+                cursor?: string;
             };
             header?: never;
             path?: never;
@@ -7686,6 +9675,22 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "items": [
+                     *         {
+                     *           "digest": "824ac9dc8816ab8df547b0a482862a45a42882f1e998ee65f79d1b7579f6fa94",
+                     *           "name": "l6aee5c37-2",
+                     *           "rate": null,
+                     *           "units": 2,
+                     *           "used": 0,
+                     *           "waiting": 0
+                     *         }
+                     *       ],
+                     *       "lines": [],
+                     *       "next": null
+                     *     }
+                     */
                     "application/json": components["schemas"]["LimitList"];
                 };
             };
@@ -7725,6 +9730,39 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "holders": [
+                     *         {
+                     *           "asked": "2026-11-18T21:51:33.896Z",
+                     *           "execution": "01a1f0a4c9bf-fa184a0d0cd5",
+                     *           "state": "held",
+                     *           "step": null,
+                     *           "units": 1
+                     *         }
+                     *       ],
+                     *       "key": "",
+                     *       "limit": "playbook queued",
+                     *       "queue": [
+                     *         {
+                     *           "asked": "2026-11-18T21:51:33.922Z",
+                     *           "execution": "01a1f0a4ca21-1d1814e7f250",
+                     *           "state": "waiting",
+                     *           "step": null,
+                     *           "units": 1
+                     *         },
+                     *         {
+                     *           "asked": "2026-11-18T21:51:35.021Z",
+                     *           "execution": "01a1f0a4ce6d-620d914c01ac",
+                     *           "state": "waiting",
+                     *           "step": null,
+                     *           "units": 1
+                     *         }
+                     *       ],
+                     *       "used": 1,
+                     *       "waiting": 2
+                     *     }
+                     */
                     "application/json": components["schemas"]["WholeLine"];
                 };
             };
@@ -7763,6 +9801,24 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "items": [
+                     *         {
+                     *           "ahead": 0,
+                     *           "execution": "01a1f0a4ca21-1d1814e7f250",
+                     *           "key": "",
+                     *           "limit": "playbook queued"
+                     *         },
+                     *         {
+                     *           "ahead": 1,
+                     *           "execution": "01a1f0a4ce6d-620d914c01ac",
+                     *           "key": "",
+                     *           "limit": "playbook queued"
+                     *         }
+                     *       ]
+                     *     }
+                     */
                     "application/json": components["schemas"]["PlacesInLine"];
                 };
             };
@@ -7802,6 +9858,20 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "digest": "563866df692df0f9daa649b993c7fa8b88e7f24ff1f644d0bf8e09884ad906dc",
+                     *       "lines": [],
+                     *       "name": "disk",
+                     *       "rate": {
+                     *         "count": 9,
+                     *         "per_s": 60
+                     *       },
+                     *       "units": 4,
+                     *       "used": 0,
+                     *       "waiting": 0
+                     *     }
+                     */
                     "application/json": components["schemas"]["ResourceLines"];
                 };
             };
@@ -7829,6 +9899,7 @@ export interface operations {
             };
             header?: {
                 "If-Match"?: string;
+                "If-None-Match"?: "*";
             };
             path: {
                 name: string;
@@ -7837,7 +9908,18 @@ export interface operations {
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "text": "apiVersion: petra/v1\nkind: Resource\nmetadata: {name: seen}\nunits: 2\n"
+                 *     }
+                 */
                 "application/json": components["schemas"]["PlaybookSource"];
+                /**
+                 * @example apiVersion: petra/v1
+                 *     kind: Resource
+                 *     metadata: {name: l6aee5c37-0}
+                 *     units: 2
+                 */
                 "application/yaml": unknown;
             };
         };
@@ -7848,6 +9930,15 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "digest": "563866df692df0f9daa649b993c7fa8b88e7f24ff1f644d0bf8e09884ad906dc",
+                     *       "kind": "Resource",
+                     *       "path": "disk",
+                     *       "unchanged": true,
+                     *       "version": ""
+                     *     }
+                     */
                     "application/json": components["schemas"]["AppliedResource"];
                 };
             };
@@ -7857,6 +9948,15 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "digest": "4d8a22301a91a56ef303b3feb3c79ccf1681ffb773898a199752605b835671e5",
+                     *       "kind": "Resource",
+                     *       "path": "seen",
+                     *       "unchanged": false,
+                     *       "version": ""
+                     *     }
+                     */
                     "application/json": components["schemas"]["AppliedResource"];
                 };
             };
@@ -7882,7 +9982,9 @@ export interface operations {
             query?: {
                 namespace?: string;
             };
-            header?: never;
+            header?: {
+                "If-Match"?: string;
+            };
             path: {
                 name: string;
             };
@@ -7896,6 +9998,11 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "removed": "disk"
+                     *     }
+                     */
                     "application/json": components["schemas"]["ResourceRemoved"];
                 };
             };
@@ -7933,6 +10040,28 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "csrf": null,
+                     *       "grants": [],
+                     *       "kind": "owner",
+                     *       "may": [
+                     *         "act_as",
+                     *         "administer",
+                     *         "apply",
+                     *         "decide",
+                     *         "see",
+                     *         "start",
+                     *         "steer",
+                     *         "work"
+                     *       ],
+                     *       "name": "root",
+                     *       "namespace": "default",
+                     *       "roles": [
+                     *         "*"
+                     *       ]
+                     *     }
+                     */
                     "application/json": components["schemas"]["Me"];
                 };
             };
@@ -7968,6 +10097,38 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "base": "/api/v1",
+                     *       "features": {
+                     *         "agents": true,
+                     *         "large_values": true,
+                     *         "oidc": false,
+                     *         "secrets": true,
+                     *         "shared": false,
+                     *         "traces": false,
+                     *         "ui": false
+                     *       },
+                     *       "limits": {
+                     *         "body_bytes": 16777216,
+                     *         "body_s": 30,
+                     *         "frames": 50000,
+                     *         "object_bytes": 1073741824,
+                     *         "operation_ids": 10000,
+                     *         "page": 500,
+                     *         "wait_s": 60
+                     *       },
+                     *       "log_in": {
+                     *         "oidc": null,
+                     *         "password": true
+                     *       },
+                     *       "pools": [
+                     *         "default"
+                     *       ],
+                     *       "troubles": [],
+                     *       "version": "0.1.0"
+                     *     }
+                     */
                     "application/json": components["schemas"]["Meta"];
                 };
             };
@@ -7997,6 +10158,11 @@ export interface operations {
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "text": "apiVersion: petra/v1\nkind: Playbook\nmetadata: {name: adds}\nworkload: {n: 1}\nworkflow:\n  - {step: one, tool: {kind: python, code: 'result = workload[\"n\"] + 1'}, next: {arcs: [{step: two}]}}\n  - {step: two, tool: {kind: python, args: {n: '{{ one }}'}, code: 'result = n * 2'}}\n"
+                 *     }
+                 */
                 "application/json": components["schemas"]["PlaybookSource"];
                 "application/yaml": unknown;
             };
@@ -8008,6 +10174,12 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "problems": [],
+                     *       "text": "apiVersion: petra/v1\nkind: Playbook\nmetadata: {name: adds}\nworkload: {n: 1}\nworkflow:\n  - {step: one, tool: {kind: python, code: 'result = workload[\"n\"] + 1'}, next: {arcs: [{step: two}]}}\n  - {step: two, tool: {kind: python, args: {n: '{{ one }}'}, code: 'result = n * 2'}}\n"
+                     *     }
+                     */
                     "application/json": components["schemas"]["MigratedText"];
                 };
             };
@@ -8030,7 +10202,10 @@ export interface operations {
     };
     ApiV1NamespacesNamespaces: {
         parameters: {
-            query?: never;
+            query?: {
+                limit?: number;
+                cursor?: string;
+            };
             header?: never;
             path?: never;
             cookie?: never;
@@ -8043,6 +10218,14 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "items": [
+                     *         "l38a7bbab-2"
+                     *       ],
+                     *       "next": null
+                     *     }
+                     */
                     "application/json": components["schemas"]["strPage"];
                 };
             };
@@ -8072,6 +10255,11 @@ export interface operations {
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "name": "verbs"
+                 *     }
+                 */
                 "application/json": components["schemas"]["NewNamespace"];
             };
         };
@@ -8082,6 +10270,11 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "name": "verbs"
+                     *     }
+                     */
                     "application/json": components["schemas"]["NamespaceItem"];
                 };
             };
@@ -8124,6 +10317,30 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "items": [
+                     *         {
+                     *           "about": "failed",
+                     *           "attempts": 1,
+                     *           "channel": "hook",
+                     *           "created": "2026-11-18T21:54:53.239Z",
+                     *           "due": "2026-11-18T21:54:53.239Z",
+                     *           "error": "",
+                     *           "execution": "01a1f0a7d437-63c23602aa5a",
+                     *           "id": "ntf_06086385f0dab0545cecc58ce9984786",
+                     *           "namespace": "default",
+                     *           "person": "",
+                     *           "sending": "ntf_06086385f0dab0545cecc58ce9984786",
+                     *           "state": "sent",
+                     *           "text": "step 'pay' failed: ValueError: no money; the playbook:7, line 1: raise ValueError(\"no money\")",
+                     *           "title": "pay failed",
+                     *           "updated": "2026-11-18T21:55:01.597Z"
+                     *         }
+                     *       ],
+                     *       "next": null
+                     *     }
+                     */
                     "application/json": components["schemas"]["NotificationItemPage"];
                 };
             };
@@ -8163,6 +10380,25 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "about": "failed",
+                     *       "attempts": 1,
+                     *       "channel": "hook",
+                     *       "created": "2026-11-18T21:55:51.818Z",
+                     *       "due": "2026-11-18T21:56:06.588Z",
+                     *       "error": "",
+                     *       "execution": "01a1f0a8b86e-97172b53cde0",
+                     *       "id": "ntf_ce77a85c10e260bbad47538c2a00ffbf",
+                     *       "namespace": "default",
+                     *       "person": "",
+                     *       "sending": "ntf_ce77a85c10e260bbad47538c2a00ffbf",
+                     *       "state": "sent",
+                     *       "text": "step 'pay' failed: ValueError: no money; the playbook:7, line 1: raise ValueError(\"no money\")",
+                     *       "title": "pay failed",
+                     *       "updated": "2026-11-18T21:56:06.938Z"
+                     *     }
+                     */
                     "application/json": components["schemas"]["NotificationItem"];
                 };
             };
@@ -8202,6 +10438,25 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "about": "failed",
+                     *       "attempts": 0,
+                     *       "channel": "hook",
+                     *       "created": "2026-11-18T21:55:39.372Z",
+                     *       "due": "2026-11-18T21:55:48.077Z",
+                     *       "error": "",
+                     *       "execution": "01a1f0a8876f-e61d91104ab6",
+                     *       "id": "ntf_5aa67b364e8db3c6a777442c1d34f746",
+                     *       "namespace": "default",
+                     *       "person": "",
+                     *       "sending": "ntf_5aa67b364e8db3c6a777442c1d34f746",
+                     *       "state": "waiting",
+                     *       "text": "step 'pay' failed: ValueError: no money; the playbook:7, line 1: raise ValueError(\"no money\")",
+                     *       "title": "pay failed",
+                     *       "updated": "2026-11-18T21:55:48.077Z"
+                     *     }
+                     */
                     "application/json": components["schemas"]["NotificationItem"];
                 };
             };
@@ -8237,6 +10492,11 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "store": "local"
+                     *     }
+                     */
                     "application/json": {
                         [key: string]: string;
                     };
@@ -8376,6 +10636,8 @@ export interface operations {
         parameters: {
             query?: {
                 namespace?: string;
+                limit?: number;
+                cursor?: string;
             };
             header?: never;
             path?: never;
@@ -8389,6 +10651,32 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "items": [
+                     *         {
+                     *           "act": "pause",
+                     *           "by": "root",
+                     *           "created": "2026-11-18T22:30:31.971Z",
+                     *           "done": 0,
+                     *           "ended": "2026-11-18T22:30:31.974Z",
+                     *           "failed": 1,
+                     *           "failures": [
+                     *             {
+                     *               "id": "l43f72a5b-0",
+                     *               "reason": "there is no execution 'l43f72a5b-0'"
+                     *             }
+                     *           ],
+                     *           "id": "01a1f0c87723-3a19b2864793",
+                     *           "namespace": "default",
+                     *           "reason": "",
+                     *           "status": "done",
+                     *           "total": 1
+                     *         }
+                     *       ],
+                     *       "next": null
+                     *     }
+                     */
                     "application/json": components["schemas"]["OperationItemPage"];
                 };
             };
@@ -8423,6 +10711,14 @@ export interface operations {
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "act": "pause",
+                 *       "ids": [
+                 *         "l43f72a5b-0"
+                 *       ]
+                 *     }
+                 */
                 "application/json": components["schemas"]["NewOperation"];
             };
         };
@@ -8433,6 +10729,17 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "act": "cancel",
+                     *       "done": 0,
+                     *       "failed": 0,
+                     *       "failures": [],
+                     *       "id": null,
+                     *       "status": "dry_run",
+                     *       "total": 2
+                     *     }
+                     */
                     "application/json": components["schemas"]["OperationItem"];
                 };
             };
@@ -8442,6 +10749,22 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "act": "pause",
+                     *       "by": "root",
+                     *       "created": "2026-11-18T21:50:52.270Z",
+                     *       "done": 0,
+                     *       "ended": null,
+                     *       "failed": 0,
+                     *       "failures": [],
+                     *       "id": "01a1f0a4276e-ec8e9387b527",
+                     *       "namespace": "default",
+                     *       "reason": "",
+                     *       "status": "running",
+                     *       "total": 3
+                     *     }
+                     */
                     "application/json": components["schemas"]["OperationItem"];
                 };
             };
@@ -8481,6 +10804,22 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "act": "pause",
+                     *       "by": "root",
+                     *       "created": "2026-11-18T21:50:52.270Z",
+                     *       "done": 0,
+                     *       "ended": null,
+                     *       "failed": 0,
+                     *       "failures": [],
+                     *       "id": "01a1f0a4276e-ec8e9387b527",
+                     *       "namespace": "default",
+                     *       "reason": "",
+                     *       "status": "running",
+                     *       "total": 3
+                     *     }
+                     */
                     "application/json": components["schemas"]["OperationItem"];
                 };
             };
@@ -8520,6 +10859,27 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "act": "cancel",
+                     *       "by": "root",
+                     *       "created": "2026-11-18T21:50:52.046Z",
+                     *       "done": 3,
+                     *       "ended": "2026-11-18T21:50:52.076Z",
+                     *       "failed": 1,
+                     *       "failures": [
+                     *         {
+                     *           "id": "01a1f0a42627-4509ed83c59d",
+                     *           "reason": "the execution is completed"
+                     *         }
+                     *       ],
+                     *       "id": "01a1f0a4268e-7e38a1bfdf10",
+                     *       "namespace": "default",
+                     *       "reason": "too many",
+                     *       "status": "done",
+                     *       "total": 4
+                     *     }
+                     */
                     "application/json": components["schemas"]["OperationItem"];
                 };
             };
@@ -8559,6 +10919,21 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "items": [
+                     *         {
+                     *           "applied": "2026-11-18T23:06:45.679Z",
+                     *           "digest": "4c060fb1b02c288e5d60f1e908a707e6e912f98d06168cdefadd59daa5dfe98e",
+                     *           "name": "adds",
+                     *           "namespace": "default",
+                     *           "path": "tests/adds",
+                     *           "version": ""
+                     *         }
+                     *       ],
+                     *       "next": null
+                     *     }
+                     */
                     "application/json": components["schemas"]["PlaybookItemPage"];
                 };
             };
@@ -8591,7 +10966,20 @@ export interface operations {
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "text": "apiVersion: petra/v1\nkind: Playbook\nmetadata: {name: adds}\nexecutor: {spec: {input_schema: {required: [n]}}}\nworkload: {n: 1}\nworkflow:\n  - {step: one, tool: {kind: python, code: 'result = workload[\"n\"] + 1'}, next: {arcs: [{step: two}]}}\n  - {step: two, tool: {kind: python, args: {n: '{{ one }}'}, code: 'result = n * 2'}}\n"
+                 *     }
+                 */
                 "application/json": components["schemas"]["PlaybookSource"];
+                /**
+                 * @example apiVersion: petra/v1
+                 *     kind: Playbook
+                 *     metadata: {name: tick}
+                 *     workflow:
+                 *       - step: only
+                 *         tool: {kind: noop}
+                 */
                 "application/yaml": unknown;
             };
         };
@@ -8602,6 +10990,15 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "digest": "5e34d6f2cd8baaf5bd498aafbe0f8a39f4f89fcb0cde24d0ea3835c8322b3e84",
+                     *       "kind": "Playbook",
+                     *       "path": "tests/told",
+                     *       "unchanged": true,
+                     *       "version": ""
+                     *     }
+                     */
                     "application/json": components["schemas"]["AppliedPlaybook"];
                 };
             };
@@ -8611,6 +11008,15 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "digest": "5cd1d4389ecc200affa49fac8268dd28eebe42942874aecabef4416449d6d939",
+                     *       "kind": "Playbook",
+                     *       "path": "adds",
+                     *       "unchanged": false,
+                     *       "version": ""
+                     *     }
+                     */
                     "application/json": components["schemas"]["AppliedPlaybook"];
                 };
             };
@@ -8638,6 +11044,7 @@ export interface operations {
                 version?: string;
                 last?: number;
                 limit?: number;
+                cursor?: string;
             };
             header?: never;
             path: {
@@ -8653,6 +11060,21 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "applied": "2026-11-18T23:07:53.782Z",
+                     *       "digest": "34fbfba1bad3ecec2f2ccdb46a48cd3712f3b9e34896046ce7dd65543f604e4e",
+                     *       "input_schema": null,
+                     *       "name": "hot9b532588",
+                     *       "namespace": "default",
+                     *       "path": "hot9b532588",
+                     *       "text": "apiVersion: petra/v1\nkind: Playbook\nmetadata: {name: hot9b532588, path: hot9b532588}\nworkload: {n: 1}\nworkflow:\n  - {step: one, tool: {kind: python, code: 'result = workload[\"n\"] + 1'}, next: {arcs: [{step: two}]}}\n  - {step: two, tool: {kind: python, args: {n: '{{ one }}'}, code: 'result = n * 3'}}\n",
+                     *       "version": "",
+                     *       "workload": {
+                     *         "n": 1
+                     *       }
+                     *     }
+                     */
                     "application/json": components["schemas"]["PlaybookWithText"];
                 };
             };
@@ -8690,7 +11112,19 @@ export interface operations {
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "text": "apiVersion: petra/v1\nkind: Playbook\nmetadata: {name: waits}\nworkflow:\n  - {step: go, tool: {kind: wait, signal: go}}\n"
+                 *     }
+                 */
                 "application/json": components["schemas"]["PlaybookSource"];
+                /**
+                 * @example apiVersion: petra/v1
+                 *     kind: Playbook
+                 *     metadata: {name: stands366658bc, path: stands366658bc}
+                 *     workflow:
+                 *       - {step: go, tool: {kind: wait, signal: go}}
+                 */
                 "application/yaml": unknown;
             };
         };
@@ -8701,6 +11135,15 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "digest": "4c060fb1b02c288e5d60f1e908a707e6e912f98d06168cdefadd59daa5dfe98e",
+                     *       "kind": "Playbook",
+                     *       "path": "tests/adds",
+                     *       "unchanged": true,
+                     *       "version": ""
+                     *     }
+                     */
                     "application/json": components["schemas"]["AppliedPlaybook"];
                 };
             };
@@ -8710,6 +11153,15 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "digest": "34fbfba1bad3ecec2f2ccdb46a48cd3712f3b9e34896046ce7dd65543f604e4e",
+                     *       "kind": "Playbook",
+                     *       "path": "hot9b532588",
+                     *       "unchanged": false,
+                     *       "version": ""
+                     *     }
+                     */
                     "application/json": components["schemas"]["AppliedPlaybook"];
                 };
             };
@@ -8789,7 +11241,111 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "arcs": [
+                     *         {
+                     *           "count": 2,
+                     *           "from": "one",
+                     *           "index": 0
+                     *         }
+                     *       ],
+                     *       "executions": 2,
+                     *       "last": [
+                     *         {
+                     *           "id": "01a1f0eaac40-e00e31307c8c",
+                     *           "status": "completed"
+                     *         },
+                     *         {
+                     *           "id": "01a1f0eaac38-6d6f0ec721c4",
+                     *           "status": "completed"
+                     *         }
+                     *       ],
+                     *       "path": "hot9b532588",
+                     *       "playbook": "hot9b532588",
+                     *       "statuses": {
+                     *         "completed": 2
+                     *       },
+                     *       "steps": {
+                     *         "one": {
+                     *           "failed": 0,
+                     *           "failure_rate": 0,
+                     *           "median_ms": 2.205,
+                     *           "retries": 0,
+                     *           "runs": 2
+                     *         },
+                     *         "two": {
+                     *           "failed": 0,
+                     *           "failure_rate": 0,
+                     *           "median_ms": 0.806,
+                     *           "retries": 0,
+                     *           "runs": 2
+                     *         }
+                     *       }
+                     *     }
+                     */
                     "application/json": components["schemas"]["Heat"];
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            405: components["responses"]["Problem405"];
+            408: components["responses"]["Problem408"];
+            409: components["responses"]["Problem409"];
+            412: components["responses"]["Problem412"];
+            413: components["responses"]["Problem413"];
+            421: components["responses"]["Problem421"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+            507: components["responses"]["Problem507"];
+        };
+    };
+    ApiV1PlaybooksPathStandingStanding: {
+        parameters: {
+            query?: {
+                namespace?: string;
+            };
+            header?: never;
+            path: {
+                path: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Request fulfilled, document follows */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "digest": "5ab5b2c18d7e65b0b73482b8f5731f34a6c8d227b81243afdb11252a75893e6c",
+                     *       "last": [
+                     *         {
+                     *           "id": "01a1f0eaac69-e71f38abe5ff",
+                     *           "status": "waiting"
+                     *         },
+                     *         {
+                     *           "id": "01a1f0eaac66-ee0db3ed9be1",
+                     *           "status": "completed"
+                     *         }
+                     *       ],
+                     *       "open": 1,
+                     *       "path": "stands366658bc",
+                     *       "proof": {
+                     *         "gated": false,
+                     *         "verdict": "sound",
+                     *         "words": ""
+                     *       }
+                     *     }
+                     */
+                    "application/json": components["schemas"]["PlaybookStanding"];
                 };
             };
             400: components["responses"]["Problem400"];
@@ -8814,6 +11370,7 @@ export interface operations {
             query?: {
                 namespace?: string;
                 limit?: number;
+                cursor?: string;
             };
             header?: never;
             path: {
@@ -8829,6 +11386,29 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "items": [
+                     *         {
+                     *           "applied": "2026-11-18T23:07:53.782Z",
+                     *           "digest": "34fbfba1bad3ecec2f2ccdb46a48cd3712f3b9e34896046ce7dd65543f604e4e",
+                     *           "name": "hot9b532588",
+                     *           "namespace": "default",
+                     *           "path": "hot9b532588",
+                     *           "version": ""
+                     *         },
+                     *         {
+                     *           "applied": "2026-11-18T23:07:53.778Z",
+                     *           "digest": "cb256cc793f8c1d5c4e3410581f82e9b876155fe51831eed177eb2b5eaeb6b60",
+                     *           "name": "hot9b532588",
+                     *           "namespace": "default",
+                     *           "path": "hot9b532588",
+                     *           "version": ""
+                     *         }
+                     *       ],
+                     *       "next": null
+                     *     }
+                     */
                     "application/json": components["schemas"]["PlaybookItemPage"];
                 };
             };
@@ -8853,6 +11433,8 @@ export interface operations {
         parameters: {
             query?: {
                 namespace?: string;
+                limit?: number;
+                cursor?: string;
             };
             header?: never;
             path?: never;
@@ -8866,7 +11448,106 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "items": [
+                     *         {
+                     *           "busy": 0,
+                     *           "first": null,
+                     *           "pool": "default",
+                     *           "slots": 64,
+                     *           "trouble": null,
+                     *           "waiting": 0,
+                     *           "workers": 1
+                     *         }
+                     *       ],
+                     *       "next": null
+                     *     }
+                     */
                     "application/json": components["schemas"]["PoolItemPage"];
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            405: components["responses"]["Problem405"];
+            408: components["responses"]["Problem408"];
+            409: components["responses"]["Problem409"];
+            412: components["responses"]["Problem412"];
+            413: components["responses"]["Problem413"];
+            421: components["responses"]["Problem421"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+            507: components["responses"]["Problem507"];
+        };
+    };
+    ApiV1RepairsRepair: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "text": "workflow: ["
+                 *     }
+                 */
+                "application/json": components["schemas"]["Bench"];
+            };
+        };
+        responses: {
+            /** @description Request fulfilled, document follows */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "items": [
+                     *         {
+                     *           "column": 35,
+                     *           "end_column": 39,
+                     *           "end_line": 9,
+                     *           "line": 9,
+                     *           "text": "all",
+                     *           "title": "mode: all for the join 'j'"
+                     *         },
+                     *         {
+                     *           "column": 35,
+                     *           "end_column": 39,
+                     *           "end_line": 9,
+                     *           "line": 9,
+                     *           "text": "any",
+                     *           "title": "mode: any for the join 'j'"
+                     *         },
+                     *         {
+                     *           "column": 35,
+                     *           "end_column": 39,
+                     *           "end_line": 9,
+                     *           "line": 9,
+                     *           "text": "or",
+                     *           "title": "mode: or for the join 'j'"
+                     *         },
+                     *         {
+                     *           "column": 29,
+                     *           "end_column": 29,
+                     *           "end_line": 9,
+                     *           "line": 9,
+                     *           "text": "on_unreachable: proceed, ",
+                     *           "title": "on_unreachable: proceed for the join 'j'"
+                     *         }
+                     *       ],
+                     *       "next": null
+                     *     }
+                     */
+                    "application/json": components["schemas"]["TextEditPage"];
                 };
             };
             400: components["responses"]["Problem400"];
@@ -8897,6 +11578,16 @@ export interface operations {
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "execution": "",
+                 *       "executions": [
+                 *         "37d111e04506402335671fa3"
+                 *       ],
+                 *       "id": "r1",
+                 *       "type": "remove"
+                 *     }
+                 */
                 "application/json": components["schemas"]["Ask"] | components["schemas"]["Begin"] | components["schemas"]["ForkRequest"] | components["schemas"]["Move"] | components["schemas"]["Apply"] | components["schemas"]["Remove"] | components["schemas"]["Look"] | components["schemas"]["OnSchedules"] | components["schemas"]["OnTriggers"] | components["schemas"]["OnResources"];
             };
         };
@@ -8907,6 +11598,15 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "result": {
+                     *         "removed": [
+                     *           "37d111e04506402335671fa3"
+                     *         ]
+                     *       }
+                     *     }
+                     */
                     "application/json": components["schemas"]["CommandReply"];
                 };
             };
@@ -8931,6 +11631,8 @@ export interface operations {
         parameters: {
             query?: {
                 namespace?: string;
+                limit?: number;
+                cursor?: string;
             };
             header?: never;
             path?: never;
@@ -8944,6 +11646,34 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "items": [
+                     *         {
+                     *           "capacity": 1,
+                     *           "execution": "01a1f09dff9f-312bda3f2f23",
+                     *           "first_waiting": [
+                     *             {
+                     *               "step": "two",
+                     *               "token": "05940292e5d98fa22797224d"
+                     *             }
+                     *           ],
+                     *           "held": 1,
+                     *           "holders": [
+                     *             {
+                     *               "run": "8bd55fb793d4153a667d4a28",
+                     *               "step": "one",
+                     *               "units": 1
+                     *             }
+                     *           ],
+                     *           "key": "",
+                     *           "resource": "db",
+                     *           "waiting": 1
+                     *         }
+                     *       ],
+                     *       "next": null
+                     *     }
+                     */
                     "application/json": components["schemas"]["ResourceItemPage"];
                 };
             };
@@ -8966,7 +11696,10 @@ export interface operations {
     };
     ApiV1RolesRoles: {
         parameters: {
-            query?: never;
+            query?: {
+                limit?: number;
+                cursor?: string;
+            };
             header?: never;
             path?: never;
             cookie?: never;
@@ -8979,9 +11712,26 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        [key: string]: string[];
-                    };
+                    /**
+                     * @example {
+                     *       "items": [
+                     *         {
+                     *           "may": [
+                     *             "decide"
+                     *           ],
+                     *           "role": "approver"
+                     *         },
+                     *         {
+                     *           "may": [
+                     *             "see"
+                     *           ],
+                     *           "role": "viewer"
+                     *         }
+                     *       ],
+                     *       "next": null
+                     *     }
+                     */
+                    "application/json": components["schemas"]["RoleItemPage"];
                 };
             };
             400: components["responses"]["Problem400"];
@@ -9005,6 +11755,8 @@ export interface operations {
         parameters: {
             query?: {
                 namespace?: string;
+                limit?: number;
+                cursor?: string;
             };
             header?: never;
             path?: never;
@@ -9018,6 +11770,58 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "items": [
+                     *         {
+                     *           "at": null,
+                     *           "catch_up_s": 86400,
+                     *           "cron": null,
+                     *           "digest": "7da19b2e30d3b886c6a439e4a9f67d480beabb45ec759a563996165c52fd9ca0",
+                     *           "document": {
+                     *             "apiVersion": "petra/v1",
+                     *             "every_s": 3600,
+                     *             "kind": "Schedule",
+                     *             "metadata": {
+                     *               "name": "nightly"
+                     *             },
+                     *             "playbook": "scheduled"
+                     *           },
+                     *           "due": "2026-11-18T22:00:00+00:00",
+                     *           "every_s": 3600,
+                     *           "execution": "schedule-72c86ed9a744fe199ff7b612-1",
+                     *           "filling": null,
+                     *           "jitter_s": 0,
+                     *           "last": [],
+                     *           "name": "nightly",
+                     *           "next": [
+                     *             {
+                     *               "nominal": "2026-11-18T22:00:00+00:00"
+                     *             },
+                     *             {
+                     *               "nominal": "2026-11-18T23:00:00+00:00"
+                     *             },
+                     *             {
+                     *               "nominal": "2026-11-19T00:00:00+00:00"
+                     *             }
+                     *           ],
+                     *           "overlap": "skip",
+                     *           "passed": {},
+                     *           "paused": false,
+                     *           "playbook": "scheduled",
+                     *           "queued": [],
+                     *           "running": [],
+                     *           "started": 0,
+                     *           "timezone": "UTC",
+                     *           "trouble": null,
+                     *           "version": null,
+                     *           "words": "Every 3600 s",
+                     *           "workload": {}
+                     *         }
+                     *       ],
+                     *       "next": null
+                     *     }
+                     */
                     "application/json": components["schemas"]["SchedulePage"];
                 };
             };
@@ -9049,6 +11853,13 @@ export interface operations {
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "from": "2027-03-27T00:00",
+                 *       "n": 3,
+                 *       "text": "apiVersion: petra/v1\nkind: Schedule\nmetadata: {name: ahead}\nplaybook: scheduled\ncron: 30 2 * * *\ntimezone: Europe/Berlin\n"
+                 *     }
+                 */
                 "application/json": components["schemas"]["Previewed"];
             };
         };
@@ -9059,6 +11870,23 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "next": [
+                     *         {
+                     *           "nominal": "2027-03-27T02:30:00+01:00"
+                     *         },
+                     *         {
+                     *           "nominal": "2027-03-28T03:30:00+02:00",
+                     *           "note": "the clock goes on by 1 h: 02:30 is skipped, and runs at 03:30"
+                     *         },
+                     *         {
+                     *           "nominal": "2027-03-29T02:30:00+02:00"
+                     *         }
+                     *       ],
+                     *       "words": "At 02:30 every day"
+                     *     }
+                     */
                     "application/json": components["schemas"]["TimesAhead"];
                 };
             };
@@ -9098,6 +11926,53 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "at": null,
+                     *       "catch_up_s": 86400,
+                     *       "cron": null,
+                     *       "digest": "18fc47da096e661a2886999b9717d4ef67aa1151f023f8f82dc55e023cee82df",
+                     *       "document": {
+                     *         "apiVersion": "petra/v1",
+                     *         "every_s": 3600,
+                     *         "kind": "Schedule",
+                     *         "metadata": {
+                     *           "name": "both"
+                     *         },
+                     *         "playbook": "scheduled"
+                     *       },
+                     *       "due": "2026-11-18T22:00:00+00:00",
+                     *       "every_s": 3600,
+                     *       "execution": "schedule-b465e3632ce0a73eb60ce676-1",
+                     *       "filling": null,
+                     *       "jitter_s": 0,
+                     *       "last": [],
+                     *       "name": "both",
+                     *       "next": [
+                     *         {
+                     *           "nominal": "2026-11-18T22:00:00+00:00"
+                     *         },
+                     *         {
+                     *           "nominal": "2026-11-18T23:00:00+00:00"
+                     *         },
+                     *         {
+                     *           "nominal": "2026-11-19T00:00:00+00:00"
+                     *         }
+                     *       ],
+                     *       "overlap": "skip",
+                     *       "passed": {},
+                     *       "paused": false,
+                     *       "playbook": "scheduled",
+                     *       "queued": [],
+                     *       "running": [],
+                     *       "started": 0,
+                     *       "timezone": "UTC",
+                     *       "trouble": null,
+                     *       "version": null,
+                     *       "words": "Every 3600 s",
+                     *       "workload": {}
+                     *     }
+                     */
                     "application/json": components["schemas"]["ScheduleItem"];
                 };
             };
@@ -9134,7 +12009,19 @@ export interface operations {
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "text": "apiVersion: petra/v1\nkind: Schedule\nmetadata: {name: seen}\nplaybook: adds\ncron: '0 3 * * *'\n"
+                 *     }
+                 */
                 "application/json": components["schemas"]["PlaybookSource"];
+                /**
+                 * @example apiVersion: petra/v1
+                 *     kind: Schedule
+                 *     metadata: {name: both}
+                 *     playbook: scheduled
+                 *     every_s: 3600
+                 */
                 "application/yaml": unknown;
             };
         };
@@ -9145,6 +12032,15 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "digest": "18fc47da096e661a2886999b9717d4ef67aa1151f023f8f82dc55e023cee82df",
+                     *       "kind": "Schedule",
+                     *       "path": "both",
+                     *       "unchanged": true,
+                     *       "version": ""
+                     *     }
+                     */
                     "application/json": components["schemas"]["AppliedSchedule"];
                 };
             };
@@ -9154,6 +12050,15 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "digest": "bdd964e1812c93eb263ba0e74173be3e5205e1e0b614abd2e4327d1cec901c4e",
+                     *       "kind": "Schedule",
+                     *       "path": "seen",
+                     *       "unchanged": false,
+                     *       "version": ""
+                     *     }
+                     */
                     "application/json": components["schemas"]["AppliedSchedule"];
                 };
             };
@@ -9179,7 +12084,9 @@ export interface operations {
             query?: {
                 namespace?: string;
             };
-            header?: never;
+            header?: {
+                "If-Match"?: string;
+            };
             path: {
                 name: string;
             };
@@ -9193,6 +12100,11 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "removed": "both"
+                     *     }
+                     */
                     "application/json": components["schemas"]["ScheduleRemoved"];
                 };
             };
@@ -9219,7 +12131,9 @@ export interface operations {
                 namespace?: string;
                 dry_run?: boolean;
             };
-            header?: never;
+            header?: {
+                "Idempotency-Key"?: string;
+            };
             path: {
                 name: string;
             };
@@ -9227,6 +12141,12 @@ export interface operations {
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "from": "2026-01-01T00:00",
+                 *       "to": "2026-01-10T00:00"
+                 *     }
+                 */
                 "application/json": components["schemas"]["Range"];
             };
         };
@@ -9237,6 +12157,14 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "count": 9,
+                     *       "more": false,
+                     *       "since": "2026-01-01T00:00:00+01:00",
+                     *       "until": "2026-01-10T00:00:00+01:00"
+                     *     }
+                     */
                     "application/json": components["schemas"]["BackfillCount"];
                 };
             };
@@ -9270,6 +12198,11 @@ export interface operations {
         };
         requestBody?: {
             content: {
+                /**
+                 * @example {
+                 *       "reason": "works"
+                 *     }
+                 */
                 "application/json": components["schemas"]["PauseReason"] | null;
             };
         };
@@ -9280,6 +12213,12 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "done": "pause",
+                     *       "name": "all"
+                     *     }
+                     */
                     "application/json": components["schemas"]["ScheduleSteered"];
                 };
             };
@@ -9311,7 +12250,16 @@ export interface operations {
             };
             cookie?: never;
         };
-        requestBody?: never;
+        requestBody?: {
+            content: {
+                /**
+                 * @example {
+                 *       "reason": "so"
+                 *     }
+                 */
+                "application/json": components["schemas"]["PauseReason"] | null;
+            };
+        };
         responses: {
             /** @description Request fulfilled, document follows */
             200: {
@@ -9319,6 +12267,12 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "done": "resume",
+                     *       "name": "by-hand"
+                     *     }
+                     */
                     "application/json": components["schemas"]["ScheduleSteered"];
                 };
             };
@@ -9360,6 +12314,11 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "execution": "a8189c0106d044744c3f2e65"
+                     *     }
+                     */
                     "application/json": components["schemas"]["ScheduleRun"];
                 };
             };
@@ -9435,6 +12394,94 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "items": [
+                     *         {
+                     *           "id": "word4f1ee8ae",
+                     *           "kind": "playbook",
+                     *           "row": {
+                     *             "applied": "2026-11-18T23:07:53.336Z",
+                     *             "digest": "3489a173b96ab81630ac93af4a1eab12ee6a6a5adcf31f0e19e5eb5ca8ce4757",
+                     *             "name": "word4f1ee8ae",
+                     *             "namespace": "default",
+                     *             "path": "word4f1ee8ae",
+                     *             "version": ""
+                     *           },
+                     *           "title": "word4f1ee8ae"
+                     *         },
+                     *         {
+                     *           "id": "run-word4f1ee8ae",
+                     *           "kind": "execution",
+                     *           "row": {
+                     *             "business_key": null,
+                     *             "digest": "3489a173b96ab81630ac93af4a1eab12ee6a6a5adcf31f0e19e5eb5ca8ce4757",
+                     *             "ended": "2026-11-18T23:07:53.998Z",
+                     *             "head": "118dbcf219e1c015044551b30169cbc3684df501531f81fa82f0e6aa9251cd73",
+                     *             "id": "run-word4f1ee8ae",
+                     *             "labels": {},
+                     *             "namespace": "default",
+                     *             "now": {
+                     *               "kind": "completed",
+                     *               "sentence": "It is done.",
+                     *               "step": null
+                     *             },
+                     *             "parent": "",
+                     *             "playbook": "word4f1ee8ae",
+                     *             "progress": null,
+                     *             "reason": "",
+                     *             "schedule": null,
+                     *             "started": "2026-11-18T23:07:53.948Z",
+                     *             "status": "completed",
+                     *             "updated": "2026-11-18T23:07:53.998Z",
+                     *             "version": 7
+                     *           },
+                     *           "title": "word4f1ee8ae"
+                     *         },
+                     *         {
+                     *           "id": "01a1f0eaacf2-d918e932ca77/808d3faaaa1163a14c956b8f",
+                     *           "kind": "work-item",
+                     *           "row": {
+                     *             "body": {
+                     *               "comments": [],
+                     *               "decision": null,
+                     *               "draft": null,
+                     *               "spec": {
+                     *                 "actions": [
+                     *                   "approve",
+                     *                   "reject"
+                     *                 ],
+                     *                 "assignees": {
+                     *                   "roles": [
+                     *                     "finance"
+                     *                   ]
+                     *                 },
+                     *                 "title": "Pay word4f1ee8ae?"
+                     *               }
+                     *             },
+                     *             "created": "2026-11-18T23:07:53.975Z",
+                     *             "due": null,
+                     *             "excluded": [],
+                     *             "execution": "01a1f0eaacf2-d918e932ca77",
+                     *             "holder": null,
+                     *             "id": "808d3faaaa1163a14c956b8f",
+                     *             "namespace": "default",
+                     *             "priority": 0,
+                     *             "roles": [
+                     *               "finance"
+                     *             ],
+                     *             "state": "offered",
+                     *             "step": "approve",
+                     *             "title": "Pay word4f1ee8ae?",
+                     *             "updated": "2026-11-18T23:07:53.975Z",
+                     *             "users": []
+                     *           },
+                     *           "title": "Pay word4f1ee8ae?"
+                     *         }
+                     *       ],
+                     *       "next": null
+                     *     }
+                     */
                     "application/json": components["schemas"]["Page_petra.server.answers.overview.ExecutionHit___petra.server.answers.overview.PlaybookHit___petra.server.answers.overview.ItemHit_"];
                 };
             };
@@ -9459,6 +12506,8 @@ export interface operations {
         parameters: {
             query?: {
                 namespace?: string;
+                limit?: number;
+                cursor?: string;
             };
             header?: never;
             path?: never;
@@ -9472,6 +12521,20 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "items": [
+                     *         {
+                     *           "key": "k1",
+                     *           "name": "shop",
+                     *           "namespace": "default",
+                     *           "pools": [],
+                     *           "version": 1
+                     *         }
+                     *       ],
+                     *       "next": null
+                     *     }
+                     */
                     "application/json": components["schemas"]["SecretItemPage"];
                 };
             };
@@ -9503,6 +12566,12 @@ export interface operations {
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "name": "l740539a1-0",
+                 *       "value": "x"
+                 *     }
+                 */
                 "application/json": components["schemas"]["NamedSecret"];
             };
         };
@@ -9513,6 +12582,15 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "key": "k1",
+                     *       "name": "l740539a1-0",
+                     *       "namespace": "default",
+                     *       "pools": [],
+                     *       "version": 1
+                     *     }
+                     */
                     "application/json": components["schemas"]["SecretItem"];
                 };
             };
@@ -9548,7 +12626,61 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "key": "k2",
+                     *       "versions": 1
+                     *     }
+                     */
                     "application/json": components["schemas"]["Rotated"];
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            405: components["responses"]["Problem405"];
+            408: components["responses"]["Problem408"];
+            409: components["responses"]["Problem409"];
+            412: components["responses"]["Problem412"];
+            413: components["responses"]["Problem413"];
+            421: components["responses"]["Problem421"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+            507: components["responses"]["Problem507"];
+        };
+    };
+    ApiV1SecretsNameOne: {
+        parameters: {
+            query?: {
+                namespace?: string;
+            };
+            header?: never;
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Request fulfilled, document follows */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "key": "k1",
+                     *       "name": "s94d5b133",
+                     *       "namespace": "default",
+                     *       "pools": [],
+                     *       "version": 1
+                     *     }
+                     */
+                    "application/json": components["schemas"]["SecretItem"];
                 };
             };
             400: components["responses"]["Problem400"];
@@ -9573,7 +12705,10 @@ export interface operations {
             query?: {
                 namespace?: string;
             };
-            header?: never;
+            header?: {
+                "If-Match"?: string;
+                "If-None-Match"?: "*";
+            };
             path: {
                 name: string;
             };
@@ -9581,6 +12716,11 @@ export interface operations {
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "value": "one"
+                 *     }
+                 */
                 "application/json": components["schemas"]["NewSecret"];
             };
         };
@@ -9591,6 +12731,15 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "key": "k1",
+                     *       "name": "s94d5b133",
+                     *       "namespace": "default",
+                     *       "pools": [],
+                     *       "version": 2
+                     *     }
+                     */
                     "application/json": components["schemas"]["SecretItem"];
                 };
             };
@@ -9600,6 +12749,15 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "key": "k1",
+                     *       "name": "bank",
+                     *       "namespace": "default",
+                     *       "pools": [],
+                     *       "version": 1
+                     *     }
+                     */
                     "application/json": components["schemas"]["SecretItem"];
                 };
             };
@@ -9625,7 +12783,9 @@ export interface operations {
             query?: {
                 namespace?: string;
             };
-            header?: never;
+            header?: {
+                "If-Match"?: string;
+            };
             path: {
                 name: string;
             };
@@ -9666,6 +12826,12 @@ export interface operations {
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "name": "seen",
+                 *       "password": "correct horse battery staple"
+                 *     }
+                 */
                 "application/json": components["schemas"]["LogIn"];
             };
         };
@@ -9676,6 +12842,11 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "csrf": "34a5cd0de4bcde29f503b1049a472f6c5ef3d7929660a804e76fbe712b0b12d9"
+                     *     }
+                     */
                     "application/json": components["schemas"]["SessionBegun"];
                 };
             };
@@ -9731,7 +12902,10 @@ export interface operations {
     };
     ApiV1SessionsSessions: {
         parameters: {
-            query?: never;
+            query?: {
+                limit?: number;
+                cursor?: string;
+            };
             header?: never;
             path?: never;
             cookie?: never;
@@ -9744,6 +12918,12 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "items": [],
+                     *       "next": null
+                     *     }
+                     */
                     "application/json": components["schemas"]["SessionItemPage"];
                 };
             };
@@ -9801,7 +12981,10 @@ export interface operations {
     };
     ApiV1ShardsShards: {
         parameters: {
-            query?: never;
+            query?: {
+                limit?: number;
+                cursor?: string;
+            };
             header?: never;
             path?: never;
             cookie?: never;
@@ -9814,6 +12997,12 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "items": [],
+                     *       "next": null
+                     *     }
+                     */
                     "application/json": components["schemas"]["ShardItemPage"];
                 };
             };
@@ -9843,6 +13032,12 @@ export interface operations {
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "choices": [],
+                 *       "text": "apiVersion: petra/v1\nkind: Playbook\nmetadata: {name: waits}\nworkflow:\n  - {step: go, tool: {kind: wait, signal: go}}\n"
+                 *     }
+                 */
                 "application/json": components["schemas"]["Simulated"];
                 "application/yaml": unknown;
             };
@@ -9854,6 +13049,109 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "ctx": {},
+                     *       "elapsed_s": 0,
+                     *       "firings": 2,
+                     *       "frames": {
+                     *         "at0": 1767225600000,
+                     *         "delta": [
+                     *           [
+                     *             0,
+                     *             1
+                     *           ],
+                     *           [
+                     *             0,
+                     *             -1,
+                     *             1,
+                     *             1
+                     *           ]
+                     *         ],
+                     *         "dt": [
+                     *           0,
+                     *           0
+                     *         ],
+                     *         "first": 1,
+                     *         "flag": [
+                     *           0,
+                     *           0
+                     *         ],
+                     *         "places": [
+                     *           {
+                     *             "kind": "ready",
+                     *             "step": "one"
+                     *           },
+                     *           {
+                     *             "kind": "running",
+                     *             "step": "one"
+                     *           }
+                     *         ],
+                     *         "run": [
+                     *           0,
+                     *           1
+                     *         ],
+                     *         "step": [
+                     *           -1,
+                     *           0
+                     *         ],
+                     *         "steps": [
+                     *           "one"
+                     *         ],
+                     *         "type": [
+                     *           0,
+                     *           1
+                     *         ],
+                     *         "types": [
+                     *           "execution.started",
+                     *           "step.started"
+                     *         ],
+                     *         "version": 2
+                     *       },
+                     *       "next": {
+                     *         "kind": "outcome",
+                     *         "options": [
+                     *           "ok",
+                     *           "error"
+                     *         ],
+                     *         "step": "one",
+                     *         "task": "one_task",
+                     *         "what": "one (python)"
+                     *       },
+                     *       "ok": true,
+                     *       "output": null,
+                     *       "problems": [],
+                     *       "records": [
+                     *         {
+                     *           "at_s": 0,
+                     *           "ctx": {},
+                     *           "event": "execution.started adds",
+                     *           "firing": 1,
+                     *           "ready": {
+                     *             "one": 1
+                     *           },
+                     *           "running": {},
+                     *           "waits": []
+                     *         },
+                     *         {
+                     *           "at_s": 0,
+                     *           "ctx": {},
+                     *           "event": "step.started one",
+                     *           "firing": 2,
+                     *           "ready": {},
+                     *           "running": {
+                     *             "one": 1
+                     *           },
+                     *           "waits": []
+                     *         }
+                     *       ],
+                     *       "refused": null,
+                     *       "seed": 0,
+                     *       "status": "running",
+                     *       "stopped": "a choice is to be made",
+                     *       "waiting_on": null
+                     *     }
+                     */
                     "application/json": components["schemas"]["WalkThrough"];
                 };
             };
@@ -9889,6 +13187,17 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "bytes": 356352,
+                     *       "executions": {},
+                     *       "orphans": 0,
+                     *       "pending": 0,
+                     *       "records": 0,
+                     *       "wake_ups": 0,
+                     *       "work_items": {}
+                     *     }
+                     */
                     "application/json": components["schemas"]["StoreStats"];
                 };
             };
@@ -9925,8 +13234,11 @@ export interface operations {
                 until?: string;
                 ended_before?: string;
                 topics?: string;
+                after?: string;
             };
-            header?: never;
+            header?: {
+                "Last-Event-ID"?: string;
+            };
             path?: never;
             cookie?: never;
         };
@@ -9938,7 +13250,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "text/event-stream": components["schemas"]["HelloMessage"] | components["schemas"]["ExecutionRowMessage"] | components["schemas"]["GoneMessage"] | components["schemas"]["CountsMessage"] | components["schemas"]["ItemRowMessage"] | components["schemas"]["OperationMessage"] | components["schemas"]["WorkerRowMessage"] | components["schemas"]["AppliedMessage"] | components["schemas"]["ResetMessage"] | components["schemas"]["ByeMessage"];
+                    "text/event-stream": components["schemas"]["HelloMessage"] | components["schemas"]["SnapshotMessage"] | components["schemas"]["ExecutionRowMessage"] | components["schemas"]["GoneMessage"] | components["schemas"]["ItemGoneMessage"] | components["schemas"]["CountsMessage"] | components["schemas"]["ItemRowMessage"] | components["schemas"]["OperationMessage"] | components["schemas"]["WorkerRowMessage"] | components["schemas"]["AppliedMessage"] | components["schemas"]["ResetMessage"] | components["schemas"]["ByeMessage"];
                 };
             };
             400: components["responses"]["Problem400"];
@@ -9967,6 +13279,14 @@ export interface operations {
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "files": {
+                 *         "adds.yaml": "apiVersion: petra/v1\nkind: Playbook\nmetadata: {name: adds}\nworkload: {n: 1}\nworkflow:\n  - {step: one, tool: {kind: python, code: 'result = workload[\"n\"] + 1'}, next: {arcs: [{step: two}]}}\n  - {step: two, tool: {kind: python, args: {n: '{{ one }}'}, code: 'result = n * 2'}}\n"
+                 *       },
+                 *       "text": "apiVersion: petra/v1\nkind: Test\nplaybook: adds.yaml\ncases:\n  - name: doubles\n    tools: {one: {ok: 3}, two: {ok: 6}}\n    expect: {status: completed, output: 6}\n  - name: is wrong\n    tools: {one: {ok: 3}, two: {ok: 6}}\n    expect: {status: failed}\n"
+                 *     }
+                 */
                 "application/json": components["schemas"]["Tests"];
                 "application/yaml": unknown;
             };
@@ -9978,6 +13298,285 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "cases": [
+                     *         {
+                     *           "arcs": [
+                     *             {
+                     *               "from": "one",
+                     *               "index": 0
+                     *             }
+                     *           ],
+                     *           "elapsed_s": 0,
+                     *           "frames": {
+                     *             "at0": 1767225600000,
+                     *             "delta": [
+                     *               [
+                     *                 0,
+                     *                 1
+                     *               ],
+                     *               [
+                     *                 0,
+                     *                 -1,
+                     *                 1,
+                     *                 1
+                     *               ],
+                     *               [
+                     *                 1,
+                     *                 -1,
+                     *                 2,
+                     *                 1
+                     *               ],
+                     *               [
+                     *                 2,
+                     *                 -1,
+                     *                 3,
+                     *                 1
+                     *               ],
+                     *               [
+                     *                 3,
+                     *                 -1
+                     *               ],
+                     *               [],
+                     *               []
+                     *             ],
+                     *             "dt": [
+                     *               0,
+                     *               0,
+                     *               0,
+                     *               0,
+                     *               0,
+                     *               0,
+                     *               0
+                     *             ],
+                     *             "first": 1,
+                     *             "flag": [
+                     *               0,
+                     *               0,
+                     *               0,
+                     *               0,
+                     *               0,
+                     *               0,
+                     *               0
+                     *             ],
+                     *             "places": [
+                     *               {
+                     *                 "kind": "ready",
+                     *                 "step": "one"
+                     *               },
+                     *               {
+                     *                 "kind": "running",
+                     *                 "step": "one"
+                     *               },
+                     *               {
+                     *                 "arc": [
+                     *                   "one",
+                     *                   0
+                     *                 ],
+                     *                 "kind": "ready",
+                     *                 "step": "two"
+                     *               },
+                     *               {
+                     *                 "kind": "running",
+                     *                 "step": "two"
+                     *               }
+                     *             ],
+                     *             "run": [
+                     *               0,
+                     *               1,
+                     *               1,
+                     *               2,
+                     *               2,
+                     *               0,
+                     *               0
+                     *             ],
+                     *             "step": [
+                     *               -1,
+                     *               0,
+                     *               0,
+                     *               1,
+                     *               1,
+                     *               -1,
+                     *               -1
+                     *             ],
+                     *             "steps": [
+                     *               "one",
+                     *               "two"
+                     *             ],
+                     *             "type": [
+                     *               0,
+                     *               1,
+                     *               2,
+                     *               1,
+                     *               2,
+                     *               3,
+                     *               4
+                     *             ],
+                     *             "types": [
+                     *               "execution.started",
+                     *               "step.started",
+                     *               "step.done",
+                     *               "execution.ending",
+                     *               "execution.ended"
+                     *             ],
+                     *             "version": 7
+                     *           },
+                     *           "line": 5,
+                     *           "message": "",
+                     *           "name": "doubles",
+                     *           "result": "passed",
+                     *           "status": "completed"
+                     *         },
+                     *         {
+                     *           "arcs": [
+                     *             {
+                     *               "from": "one",
+                     *               "index": 0
+                     *             }
+                     *           ],
+                     *           "elapsed_s": 0,
+                     *           "frames": {
+                     *             "at0": 1767225600000,
+                     *             "delta": [
+                     *               [
+                     *                 0,
+                     *                 1
+                     *               ],
+                     *               [
+                     *                 0,
+                     *                 -1,
+                     *                 1,
+                     *                 1
+                     *               ],
+                     *               [
+                     *                 1,
+                     *                 -1,
+                     *                 2,
+                     *                 1
+                     *               ],
+                     *               [
+                     *                 2,
+                     *                 -1,
+                     *                 3,
+                     *                 1
+                     *               ],
+                     *               [
+                     *                 3,
+                     *                 -1
+                     *               ],
+                     *               [],
+                     *               []
+                     *             ],
+                     *             "dt": [
+                     *               0,
+                     *               0,
+                     *               0,
+                     *               0,
+                     *               0,
+                     *               0,
+                     *               0
+                     *             ],
+                     *             "first": 1,
+                     *             "flag": [
+                     *               0,
+                     *               0,
+                     *               0,
+                     *               0,
+                     *               0,
+                     *               0,
+                     *               0
+                     *             ],
+                     *             "places": [
+                     *               {
+                     *                 "kind": "ready",
+                     *                 "step": "one"
+                     *               },
+                     *               {
+                     *                 "kind": "running",
+                     *                 "step": "one"
+                     *               },
+                     *               {
+                     *                 "arc": [
+                     *                   "one",
+                     *                   0
+                     *                 ],
+                     *                 "kind": "ready",
+                     *                 "step": "two"
+                     *               },
+                     *               {
+                     *                 "kind": "running",
+                     *                 "step": "two"
+                     *               }
+                     *             ],
+                     *             "run": [
+                     *               0,
+                     *               1,
+                     *               1,
+                     *               2,
+                     *               2,
+                     *               0,
+                     *               0
+                     *             ],
+                     *             "step": [
+                     *               -1,
+                     *               0,
+                     *               0,
+                     *               1,
+                     *               1,
+                     *               -1,
+                     *               -1
+                     *             ],
+                     *             "steps": [
+                     *               "one",
+                     *               "two"
+                     *             ],
+                     *             "type": [
+                     *               0,
+                     *               1,
+                     *               2,
+                     *               1,
+                     *               2,
+                     *               3,
+                     *               4
+                     *             ],
+                     *             "types": [
+                     *               "execution.started",
+                     *               "step.started",
+                     *               "step.done",
+                     *               "execution.ending",
+                     *               "execution.ended"
+                     *             ],
+                     *             "version": 7
+                     *           },
+                     *           "line": 8,
+                     *           "message": "status: expected \"failed\", got \"completed\"\n  what happened:\n       0.0 s  execution.started adds\n       0.0 s  step.started one\n       0.0 s  step.done one → two\n       0.0 s  step.started two\n       0.0 s  step.done two\n       0.0 s  execution.ending completed\n       0.0 s  execution.ended completed",
+                     *           "name": "is wrong",
+                     *           "result": "failed",
+                     *           "status": "completed"
+                     *         }
+                     *       ],
+                     *       "coverage": {
+                     *         "arcs": [
+                     *           {
+                     *             "count": 2,
+                     *             "from": "one",
+                     *             "index": 0,
+                     *             "line": 6,
+                     *             "to": "two"
+                     *           }
+                     *         ],
+                     *         "taken": 1,
+                     *         "total": 1
+                     *       },
+                     *       "errors": 0,
+                     *       "failed": 1,
+                     *       "message": "",
+                     *       "ok": false,
+                     *       "passed": 1,
+                     *       "problems": []
+                     *     }
+                     */
                     "application/json": components["schemas"]["Tested"];
                 };
             };
@@ -10000,7 +13599,10 @@ export interface operations {
     };
     ApiV1TokensTokens: {
         parameters: {
-            query?: never;
+            query?: {
+                limit?: number;
+                cursor?: string;
+            };
             header?: never;
             path?: never;
             cookie?: never;
@@ -10013,6 +13615,25 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "items": [
+                     *         {
+                     *           "by": "",
+                     *           "created": "2026-11-18T22:30:27.474Z",
+                     *           "expires": null,
+                     *           "id": "ee99407a4b79",
+                     *           "name": "owner",
+                     *           "pool": "",
+                     *           "revoked": null,
+                     *           "roles": [],
+                     *           "used": "2026-11-18T22:30:28.879Z",
+                     *           "user": ""
+                     *         }
+                     *       ],
+                     *       "next": null
+                     *     }
+                     */
                     "application/json": components["schemas"]["TokenItemPage"];
                 };
             };
@@ -10042,6 +13663,11 @@ export interface operations {
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "user": "u52798d6a6ac2"
+                 *     }
+                 */
                 "application/json": components["schemas"]["NewToken"];
             };
         };
@@ -10052,6 +13678,21 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "by": "root",
+                     *       "created": "2026-11-18T23:07:53.751Z",
+                     *       "expires": null,
+                     *       "id": "23b0f8bf50d9",
+                     *       "name": "",
+                     *       "pool": "",
+                     *       "revoked": null,
+                     *       "roles": [],
+                     *       "token": "petra_aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa00000000",
+                     *       "used": null,
+                     *       "user": "u52798d6a6ac2"
+                     *     }
+                     */
                     "application/json": components["schemas"]["MadeToken"];
                 };
             };
@@ -10111,6 +13752,8 @@ export interface operations {
         parameters: {
             query?: {
                 namespace?: string;
+                limit?: number;
+                cursor?: string;
             };
             header?: never;
             path?: never;
@@ -10124,6 +13767,38 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "items": [
+                     *         {
+                     *           "dead": 0,
+                     *           "digest": "7fc07e07d78c04240484d527db57642f53d7e3a5132188f523fedf0ac8199d67",
+                     *           "document": {
+                     *             "apiVersion": "petra/v1",
+                     *             "kind": "Trigger",
+                     *             "metadata": {
+                     *               "name": "first"
+                     *             },
+                     *             "playbook": "hooked",
+                     *             "webhook": {
+                     *               "path": "first",
+                     *               "secret": "hook"
+                     *             }
+                     *           },
+                     *           "last": [],
+                     *           "name": "first",
+                     *           "paused": false,
+                     *           "playbook": "hooked",
+                     *           "reason": null,
+                     *           "source": "webhook",
+                     *           "version": null,
+                     *           "watch": null,
+                     *           "words": "POST /hooks/first (standard)"
+                     *         }
+                     *       ],
+                     *       "next": null
+                     *     }
+                     */
                     "application/json": components["schemas"]["TriggerPage"];
                 };
             };
@@ -10163,6 +13838,33 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "dead": 0,
+                     *       "digest": "dcbc86193704a683c8364b525bb7f7b7506a36f740e4bc34624994a6165b6dc6",
+                     *       "document": {
+                     *         "apiVersion": "petra/v1",
+                     *         "kind": "Trigger",
+                     *         "metadata": {
+                     *           "name": "first"
+                     *         },
+                     *         "playbook": "hooked",
+                     *         "webhook": {
+                     *           "path": "first",
+                     *           "verify": "none"
+                     *         }
+                     *       },
+                     *       "last": [],
+                     *       "name": "first",
+                     *       "paused": false,
+                     *       "playbook": "hooked",
+                     *       "reason": null,
+                     *       "source": "webhook",
+                     *       "version": null,
+                     *       "watch": null,
+                     *       "words": "POST /hooks/first (none)"
+                     *     }
+                     */
                     "application/json": components["schemas"]["TriggerItem"];
                 };
             };
@@ -10190,6 +13892,7 @@ export interface operations {
             };
             header?: {
                 "If-Match"?: string;
+                "If-None-Match"?: "*";
             };
             path: {
                 name: string;
@@ -10198,7 +13901,19 @@ export interface operations {
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "text": "apiVersion: petra/v1\nkind: Trigger\nmetadata: {name: seen}\nplaybook: adds\nwebhook: {path: seen, verify: none}\n"
+                 *     }
+                 */
                 "application/json": components["schemas"]["PlaybookSource"];
+                /**
+                 * @example apiVersion: petra/v1
+                 *     kind: Trigger
+                 *     metadata: {name: first}
+                 *     playbook: hooked
+                 *     webhook: {path: first, secret: hook}
+                 */
                 "application/yaml": unknown;
             };
         };
@@ -10209,6 +13924,15 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "digest": "dcbc86193704a683c8364b525bb7f7b7506a36f740e4bc34624994a6165b6dc6",
+                     *       "kind": "Trigger",
+                     *       "path": "first",
+                     *       "unchanged": true,
+                     *       "version": ""
+                     *     }
+                     */
                     "application/json": components["schemas"]["AppliedTrigger"];
                 };
             };
@@ -10218,6 +13942,15 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "digest": "489c9b083b3308f7513e908410b781f50a3549aa32689c6f5e8c902efb6c14fa",
+                     *       "kind": "Trigger",
+                     *       "path": "seen",
+                     *       "unchanged": false,
+                     *       "version": ""
+                     *     }
+                     */
                     "application/json": components["schemas"]["AppliedTrigger"];
                 };
             };
@@ -10243,7 +13976,9 @@ export interface operations {
             query?: {
                 namespace?: string;
             };
-            header?: never;
+            header?: {
+                "If-Match"?: string;
+            };
             path: {
                 name: string;
             };
@@ -10257,6 +13992,11 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "removed": "first"
+                     *     }
+                     */
                     "application/json": components["schemas"]["TriggerRemoved"];
                 };
             };
@@ -10298,6 +14038,38 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "items": [
+                     *         {
+                     *           "attempts": 1,
+                     *           "created": 1795039009.4857714,
+                     *           "error": "event.body.order is undefined; give it a value with default(…)",
+                     *           "event": {
+                     *             "body": {},
+                     *             "headers": {
+                     *               "accept": "*\/*",
+                     *               "accept-encoding": "gzip, deflate",
+                     *               "connection": "keep-alive",
+                     *               "content-length": "2",
+                     *               "content-type": "application/json",
+                     *               "host": "127.0.0.1:39347",
+                     *               "user-agent": "python-httpx2/2.16.0"
+                     *             },
+                     *             "kind": "webhook",
+                     *             "method": "POST",
+                     *             "query": {},
+                     *             "time": "2026-11-18T21:56:49.485654Z"
+                     *           },
+                     *           "id": "arr_71cbc9aa1f22f99da04cf01a",
+                     *           "key": "one:0566af79f5a9378546de3931",
+                     *           "trigger": "dying",
+                     *           "updated": 1795039009.485815
+                     *         }
+                     *       ],
+                     *       "next": null
+                     *     }
+                     */
                     "application/json": components["schemas"]["DeadLetterPage"];
                 };
             };
@@ -10337,6 +14109,15 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "name": "seen",
+                     *       "sentence": "trigger 'seen' starts 'adds': POST /hooks/seen (none)",
+                     *       "why": [
+                     *         "there is no playbook 'adds' yet"
+                     *       ]
+                     *     }
+                     */
                     "application/json": components["schemas"]["TriggerExplained"];
                 };
             };
@@ -10370,6 +14151,11 @@ export interface operations {
         };
         requestBody?: {
             content: {
+                /**
+                 * @example {
+                 *       "reason": "night"
+                 *     }
+                 */
                 "application/json": components["schemas"]["PauseReason"] | null;
             };
         };
@@ -10380,6 +14166,12 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "done": "pause",
+                     *       "name": "resting"
+                     *     }
+                     */
                     "application/json": components["schemas"]["TriggerSteered"];
                 };
             };
@@ -10413,6 +14205,11 @@ export interface operations {
         };
         requestBody?: {
             content: {
+                /**
+                 * @example {
+                 *       "ids": []
+                 *     }
+                 */
                 "application/json": components["schemas"]["Letters"] | null;
             };
         };
@@ -10423,6 +14220,12 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "name": "seen",
+                     *       "replayed": 0
+                     *     }
+                     */
                     "application/json": components["schemas"]["Replayed"];
                 };
             };
@@ -10454,7 +14257,16 @@ export interface operations {
             };
             cookie?: never;
         };
-        requestBody?: never;
+        requestBody?: {
+            content: {
+                /**
+                 * @example {
+                 *       "reason": "so"
+                 *     }
+                 */
+                "application/json": components["schemas"]["PauseReason"] | null;
+            };
+        };
         responses: {
             /** @description Request fulfilled, document follows */
             200: {
@@ -10462,6 +14274,12 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "done": "resume",
+                     *       "name": "resting"
+                     *     }
+                     */
                     "application/json": components["schemas"]["TriggerSteered"];
                 };
             };
@@ -10495,6 +14313,15 @@ export interface operations {
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "event": {
+                 *         "body": {
+                 *           "order": 7
+                 *         }
+                 *       }
+                 *     }
+                 */
                 "application/json": components["schemas"]["TriedEvent"];
             };
         };
@@ -10505,6 +14332,22 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "counts": true,
+                     *       "error": "",
+                     *       "execution": "997da35edd1e03ed7b0f791e",
+                     *       "key": "7",
+                     *       "known": false,
+                     *       "workload": {
+                     *         "event": {
+                     *           "body": {
+                     *             "order": 7
+                     *           }
+                     *         }
+                     *       }
+                     *     }
+                     */
                     "application/json": components["schemas"]["TriggerVerdict"];
                 };
             };
@@ -10525,12 +14368,13 @@ export interface operations {
             507: components["responses"]["Problem507"];
         };
     };
-    ApiV1UsersUsers: {
+    ApiV1UsersListed: {
         parameters: {
             query?: {
                 namespace?: string;
                 q?: string;
                 limit?: number;
+                cursor?: string;
             };
             header?: never;
             path?: never;
@@ -10544,6 +14388,22 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "items": [
+                     *         {
+                     *           "act_as": false,
+                     *           "created": "2026-11-18T22:30:30.826Z",
+                     *           "disabled": false,
+                     *           "issuer": "",
+                     *           "kind": "service",
+                     *           "name": "le8187f4c-2",
+                     *           "roles": []
+                     *         }
+                     *       ],
+                     *       "next": null
+                     *     }
+                     */
                     "application/json": components["schemas"]["UserItemPage"];
                 };
             };
@@ -10564,7 +14424,7 @@ export interface operations {
             507: components["responses"]["Problem507"];
         };
     };
-    ApiV1UsersAddUser: {
+    ApiV1UsersAdd: {
         parameters: {
             query?: never;
             header?: never;
@@ -10573,6 +14433,15 @@ export interface operations {
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "name": "u7cceffc349a7",
+                 *       "password": "correct horse battery",
+                 *       "roles": [
+                 *         "viewer@default"
+                 *       ]
+                 *     }
+                 */
                 "application/json": components["schemas"]["NewUser"];
             };
         };
@@ -10583,6 +14452,19 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "act_as": false,
+                     *       "created": "2026-11-18T23:07:54.028Z",
+                     *       "disabled": false,
+                     *       "issuer": "",
+                     *       "kind": "user",
+                     *       "name": "u7cceffc349a7",
+                     *       "roles": [
+                     *         "viewer@default"
+                     *       ]
+                     *     }
+                     */
                     "application/json": components["schemas"]["UserItem"];
                 };
             };
@@ -10603,7 +14485,7 @@ export interface operations {
             507: components["responses"]["Problem507"];
         };
     };
-    ApiV1UsersNameChangeUser: {
+    ApiV1UsersNameOne: {
         parameters: {
             query?: never;
             header?: never;
@@ -10612,8 +14494,63 @@ export interface operations {
             };
             cookie?: never;
         };
+        requestBody?: never;
+        responses: {
+            /** @description Request fulfilled, document follows */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "act_as": false,
+                     *       "created": "2026-11-18T22:30:26.452Z",
+                     *       "disabled": false,
+                     *       "issuer": "",
+                     *       "kind": "service",
+                     *       "name": "u65fadf80",
+                     *       "roles": []
+                     *     }
+                     */
+                    "application/json": components["schemas"]["UserItem"];
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            405: components["responses"]["Problem405"];
+            408: components["responses"]["Problem408"];
+            409: components["responses"]["Problem409"];
+            412: components["responses"]["Problem412"];
+            413: components["responses"]["Problem413"];
+            421: components["responses"]["Problem421"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+            507: components["responses"]["Problem507"];
+        };
+    };
+    ApiV1UsersNameChange: {
+        parameters: {
+            query?: never;
+            header?: {
+                "If-Match"?: string;
+            };
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "disabled": true
+                 *     }
+                 */
                 "application/json": components["schemas"]["UserChange"];
             };
         };
@@ -10624,6 +14561,19 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "act_as": false,
+                     *       "created": "2026-11-18T22:30:26.452Z",
+                     *       "disabled": true,
+                     *       "issuer": "",
+                     *       "kind": "service",
+                     *       "name": "u65fadf80",
+                     *       "roles": [
+                     *         "viewer@default"
+                     *       ]
+                     *     }
+                     */
                     "application/json": components["schemas"]["UserItem"];
                 };
             };
@@ -10648,6 +14598,8 @@ export interface operations {
         parameters: {
             query?: {
                 namespace?: string;
+                limit?: number;
+                cursor?: string;
             };
             header?: never;
             path?: never;
@@ -10661,6 +14613,21 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "items": [
+                     *         {
+                     *           "mine": false,
+                     *           "name": "l1b90cb5f-1",
+                     *           "page": "executions",
+                     *           "query": "q",
+                     *           "shared": true,
+                     *           "version": 1
+                     *         }
+                     *       ],
+                     *       "next": null
+                     *     }
+                     */
                     "application/json": components["schemas"]["SavedViewPage"];
                 };
             };
@@ -10700,6 +14667,16 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "mine": true,
+                     *       "name": "v526135b0",
+                     *       "page": "executions",
+                     *       "query": "b",
+                     *       "shared": false,
+                     *       "version": 2
+                     *     }
+                     */
                     "application/json": components["schemas"]["SavedView"];
                 };
             };
@@ -10725,7 +14702,10 @@ export interface operations {
             query?: {
                 namespace?: string;
             };
-            header?: never;
+            header?: {
+                "If-Match"?: string;
+                "If-None-Match"?: "*";
+            };
             path: {
                 name: string;
             };
@@ -10733,6 +14713,11 @@ export interface operations {
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "query": "status:stuck"
+                 *     }
+                 */
                 "application/json": components["schemas"]["View"];
             };
         };
@@ -10743,6 +14728,16 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "mine": true,
+                     *       "name": "late 844804ee",
+                     *       "page": "executions",
+                     *       "query": "status:stuck",
+                     *       "shared": false,
+                     *       "version": 2
+                     *     }
+                     */
                     "application/json": components["schemas"]["SavedView"];
                 };
             };
@@ -10752,6 +14747,16 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "mine": false,
+                     *       "name": "all f7bd64a9",
+                     *       "page": "executions",
+                     *       "query": "x",
+                     *       "shared": true,
+                     *       "version": 1
+                     *     }
+                     */
                     "application/json": components["schemas"]["SavedView"];
                 };
             };
@@ -10777,7 +14782,9 @@ export interface operations {
             query?: {
                 namespace?: string;
             };
-            header?: never;
+            header?: {
+                "If-Match"?: string;
+            };
             path: {
                 name: string;
             };
@@ -10818,6 +14825,10 @@ export interface operations {
                 step?: string;
                 user?: string;
                 role?: string[];
+                playbook?: string;
+                due?: string;
+                q?: string;
+                sort?: "priority" | "due" | "age" | "newest";
                 limit?: number;
                 cursor?: string;
             };
@@ -10833,6 +14844,48 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "items": [
+                     *         {
+                     *           "body": {
+                     *             "comments": [],
+                     *             "decision": null,
+                     *             "draft": null,
+                     *             "spec": {
+                     *               "actions": [
+                     *                 "approve",
+                     *                 "reject"
+                     *               ],
+                     *               "assignees": {
+                     *                 "roles": [
+                     *                   "finance"
+                     *                 ]
+                     *               },
+                     *               "title": "Pay word4f1ee8ae?"
+                     *             }
+                     *           },
+                     *           "created": "2026-11-18T23:07:53.975Z",
+                     *           "due": null,
+                     *           "excluded": [],
+                     *           "execution": "01a1f0eaacf2-d918e932ca77",
+                     *           "holder": null,
+                     *           "id": "808d3faaaa1163a14c956b8f",
+                     *           "namespace": "default",
+                     *           "priority": 0,
+                     *           "roles": [
+                     *             "finance"
+                     *           ],
+                     *           "state": "offered",
+                     *           "step": "approve",
+                     *           "title": "Pay word4f1ee8ae?",
+                     *           "updated": "2026-11-18T23:07:53.975Z",
+                     *           "users": []
+                     *         }
+                     *       ],
+                     *       "next": null
+                     *     }
+                     */
                     "application/json": components["schemas"]["WorkItemPage"];
                 };
             };
@@ -10859,6 +14912,9 @@ export interface operations {
                 namespace?: string;
                 user?: string;
                 role?: string[];
+                playbook?: string;
+                due?: string;
+                q?: string;
             };
             header?: never;
             path?: never;
@@ -10872,6 +14928,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /** @example {} */
                     "application/json": {
                         [key: string]: number;
                     };
@@ -10912,6 +14969,43 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "body": {
+                     *         "comments": [],
+                     *         "decision": null,
+                     *         "draft": null,
+                     *         "spec": {
+                     *           "actions": [
+                     *             "approve",
+                     *             "reject"
+                     *           ],
+                     *           "assignees": {
+                     *             "roles": [
+                     *               "finance"
+                     *             ]
+                     *           },
+                     *           "title": "Pay?"
+                     *         }
+                     *       },
+                     *       "created": "2026-11-18T23:06:45.614Z",
+                     *       "due": null,
+                     *       "excluded": [],
+                     *       "execution": "01a1f0e9a1ed-3f67da995f98",
+                     *       "holder": null,
+                     *       "id": "80d2d278022f1f8c9ec75e91",
+                     *       "namespace": "default",
+                     *       "priority": 0,
+                     *       "roles": [
+                     *         "finance"
+                     *       ],
+                     *       "state": "offered",
+                     *       "step": "approve",
+                     *       "title": "Pay?",
+                     *       "updated": "2026-11-18T23:06:45.614Z",
+                     *       "users": []
+                     *     }
+                     */
                     "application/json": components["schemas"]["WorkItem"];
                 };
             };
@@ -10938,6 +15032,7 @@ export interface operations {
                 dry_run?: boolean;
             };
             header?: {
+                "If-Match"?: string;
                 "Idempotency-Key"?: string;
                 Prefer?: string;
             };
@@ -10950,6 +15045,11 @@ export interface operations {
         };
         requestBody?: {
             content: {
+                /**
+                 * @example {
+                 *       "action": "approve"
+                 *     }
+                 */
                 "application/json": components["schemas"]["ActBody"] | null;
             };
         };
@@ -10960,6 +15060,46 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "business_key": null,
+                     *       "counts": {
+                     *         "done": 1,
+                     *         "started": 1
+                     *       },
+                     *       "ctx": {},
+                     *       "digest": "dc511c4568a3c7c8031c09910ec279b5770f72febaab0137730e956112229fc2",
+                     *       "ended": "2026-11-18T23:06:45.640Z",
+                     *       "error": null,
+                     *       "failures": [],
+                     *       "head": "2568e2556f7c66498e553accfd0166f4e3fcbda2acea45c49eb313dab2144453",
+                     *       "id": "01a1f0e9a1ed-3f67da995f98",
+                     *       "labels": {},
+                     *       "namespace": "default",
+                     *       "not_compensated": [],
+                     *       "now": {
+                     *         "kind": "completed",
+                     *         "sentence": "It is done.",
+                     *         "step": null
+                     *       },
+                     *       "output": {
+                     *         "action": "approve",
+                     *         "actor": "root",
+                     *         "data": null
+                     *       },
+                     *       "parent": "",
+                     *       "playbook": "asks",
+                     *       "progress": null,
+                     *       "reason": "",
+                     *       "schedule": null,
+                     *       "started": "2026-11-18T23:06:45.614Z",
+                     *       "status": "completed",
+                     *       "updated": "2026-11-18T23:06:45.640Z",
+                     *       "version": 7,
+                     *       "waiting_on": null,
+                     *       "work_items": []
+                     *     }
+                     */
                     "application/json": components["schemas"]["Execution"] | components["schemas"]["DryRun"];
                 };
             };
@@ -10993,6 +15133,8 @@ export interface operations {
         parameters: {
             query?: {
                 namespace?: string;
+                limit?: number;
+                cursor?: string;
             };
             header?: never;
             path?: never;
@@ -11006,6 +15148,37 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "items": [
+                     *         {
+                     *           "busy": 0,
+                     *           "executions": [],
+                     *           "kinds": [
+                     *             "artifact",
+                     *             "duckdb",
+                     *             "http",
+                     *             "llm",
+                     *             "mcp",
+                     *             "noop",
+                     *             "postgres",
+                     *             "python",
+                     *             "shell",
+                     *             "sqlite",
+                     *             "transfer"
+                     *           ],
+                     *           "labels": {},
+                     *           "name": "vm-13604",
+                     *           "namespaces": null,
+                     *           "pool": "default",
+                     *           "slots": 64,
+                     *           "state": "ready",
+                     *           "version": ""
+                     *         }
+                     *       ],
+                     *       "next": null
+                     *     }
+                     */
                     "application/json": components["schemas"]["WorkerItemPage"];
                 };
             };
@@ -11087,6 +15260,11 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "status": "alive"
+                     *     }
+                     */
                     "application/json": components["schemas"]["Alive"];
                 };
             };
@@ -11157,6 +15335,11 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "status": "ready"
+                     *     }
+                     */
                     "application/json": components["schemas"]["Alive"];
                 };
             };
@@ -11192,6 +15375,11 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "version": "0.1.0"
+                     *     }
+                     */
                     "application/json": components["schemas"]["ServerVersion"];
                 };
             };

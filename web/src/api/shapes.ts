@@ -201,6 +201,8 @@ export interface Moment {
   hash: string;
   previous: string;
 }
+export type TokenThen = Schemas['TokenThen'];
+
 /** Part of a value that is too large to be sent as a whole. */
 export interface ValueRange {
   kind: string;
@@ -233,15 +235,7 @@ export interface Verified {
   records: number;
   bad: { seq: number; reason: string } | null;
 }
-export interface Operation {
-  id: string | null;
-  act: string;
-  status: string;
-  total: number;
-  done: number;
-  failed: number;
-  failures: Json[];
-}
+export type Operation = Schemas['OperationItem'];
 export interface Hit {
   kind: 'execution' | 'playbook' | 'work-item';
   id: string;

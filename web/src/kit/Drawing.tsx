@@ -17,12 +17,14 @@ interface Props {
   isMissed?: (arc: GraphArc) => boolean;
   selected?: string | null;
   onSelect?: (node: GraphNode) => void;
+  /** An arc is pressed. */
+  onArc?: (arc: GraphArc) => void;
 }
 
 const EDGE = 12;
 
 /** A playbook as a picture, with something said about each of its steps and arcs. */
-export function Drawing({ graph, factOf, arcText, isTaken, isMissed, selected, onSelect }: Props) {
+export function Drawing({ graph, factOf, arcText, isTaken, isMissed, selected, onSelect, onArc }: Props) {
   const said = (node: GraphNode) => [node.label ?? node.id, factOf(node)?.text].filter(Boolean).join(', ');
   return (
     <svg
@@ -41,8 +43,9 @@ export function Drawing({ graph, factOf, arcText, isTaken, isMissed, selected, o
           viewBox="0 0 8 8"
           refX="7"
           refY="4"
-          markerWidth="7"
-          markerHeight="7"
+          markerUnits="userSpaceOnUse"
+          markerWidth="9"
+          markerHeight="9"
           orient="auto"
         >
           <path d="M0,0 L8,4 L0,8 z" />
@@ -55,6 +58,7 @@ export function Drawing({ graph, factOf, arcText, isTaken, isMissed, selected, o
           text={arcText?.(arc) ?? null}
           taken={isTaken?.(arc) ?? true}
           missed={isMissed?.(arc) ?? false}
+          onPress={onArc && (() => onArc(arc))}
         />
       ))}
       {graph.nodes.map((node) => (
@@ -76,17 +80,19 @@ interface ArcProps {
   text: string | null;
   taken: boolean;
   missed: boolean;
+  onPress: (() => void) | undefined;
 }
 
-function Arc({ arc, text, taken, missed }: ArcProps) {
+function Arc({ arc, text, taken, missed, onPress }: ArcProps) {
   const [x, y] = middle(arc.points);
+  const way = arc.points.map(([px, py], n) => `${n ? 'L' : 'M'}${px},${py}`).join(' ');
   return (
     <g data-taken={taken || undefined} data-missed={missed || undefined} data-arc={`${arc.from} ${arc.to}`}>
-      <path
-        className={css.arc}
-        d={arc.points.map(([px, py], n) => `${n ? 'L' : 'M'}${px},${py}`).join(' ')}
-        markerEnd="url(#drawn-tip)"
-      />
+      <path className={css.arc} d={way} markerEnd="url(#drawn-tip)" />
+      {onPress ? (
+        // biome-ignore lint/a11y/noStaticElementInteractions: the same arcs stand in a list beside it
+        <path className={css.hit} d={way} onClick={onPress} />
+      ) : null}
       {text === null ? null : (
         <text x={x + 6} y={y - 4}>
           {text}

@@ -56,6 +56,11 @@ function revealed(under: Element): void {
   if (cell) cell.title = cell.scrollWidth > cell.clientWidth ? (cell.textContent ?? '') : '';
 }
 
+/** A link in a cell leads somewhere: its row is not meant. */
+function isLink(target: EventTarget): boolean {
+  return target instanceof Element && target.closest('a[href]') !== null;
+}
+
 function numberOf<T>(rows: Rows<T>, isIt: (row: T) => boolean): number {
   for (let n = 0; n < rows.length; n++) if (isIt(rows.at(n)!)) return n;
   return -1;
@@ -167,7 +172,7 @@ export function VirtualTable<T>(props: Props<T>) {
                 height: rowHeight,
                 transform: `translateY(${item.start}px)`,
               }}
-              onClick={() => props.onSelect?.(row)}
+              onClick={(event) => isLink(event.target) || props.onSelect?.(row)}
               onDoubleClick={() => props.onOpen?.(row)}
             >
               {columns.map((column) => (

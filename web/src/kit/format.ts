@@ -25,6 +25,12 @@ export function millis(at: string | number): string {
   return `${clock.format(date)}.${String(date.getMilliseconds()).padStart(3, '0')}`;
 }
 
+/** So many of a unit and of a smaller one; of that nothing where there is none. */
+function parts(s: number, large: number, one: string, small: number, two: string): string {
+  const rest = Math.floor((s % large) / small);
+  return `${Math.floor(s / large)} ${one}${rest ? ` ${rest} ${two}` : ''}`;
+}
+
 /** How long: two parts at most. */
 export function duration(ms: number): string {
   if (!Number.isFinite(ms) || ms < 0) return '–';
@@ -32,9 +38,9 @@ export function duration(ms: number): string {
   if (ms < 1000) return `${Math.round(ms)} ms`;
   const s = ms / 1000;
   if (s < 60) return `${s < 10 ? s.toFixed(1) : Math.floor(s)} s`;
-  if (s < 3600) return `${Math.floor(s / 60)} m ${Math.floor(s % 60)} s`;
-  if (s < 86_400) return `${Math.floor(s / 3600)} h ${Math.floor((s % 3600) / 60)} m`;
-  return `${Math.floor(s / 86_400)} d ${Math.floor((s % 86_400) / 3600)} h`;
+  if (s < 3600) return parts(s, 60, 'm', 1, 's');
+  if (s < 86_400) return parts(s, 3600, 'h', 60, 'm');
+  return parts(s, 86_400, 'd', 3600, 'h');
 }
 
 export function number(n: number): string {

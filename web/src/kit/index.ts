@@ -1,3 +1,4 @@
+export { Answer, type Asked } from './Answer';
 export type { MenuItem } from './controls';
 export {
   Button,
@@ -17,7 +18,7 @@ export { type ValueSource, ValuesFrom } from './LargeValue';
 export { recalled, remember } from './memory';
 export { Split } from './Split';
 export { State } from './State';
-export { Copyable, copy, Duration, Empty, ErrorBox, Kbd, Skeleton, Time } from './simple';
+export { Copyable, copy, Duration, Empty, ErrorBox, Kbd, NotHere, Skeleton, Time } from './simple';
 export { lookOf, OVER, type Token } from './states';
 export { Tabs } from './Tabs';
 export { toast } from './toast';

@@ -2,7 +2,7 @@
 import { useEffect, useRef } from 'react';
 
 export interface KeyBinding {
-  /** As in `Shift+C`, `/`, `ArrowLeft`, `Mod+k`. */
+  /** As in `Shift+C`, `/`, `ArrowLeft`, `Mod+k`; of two that are pressed one after the other, `g e`. */
   keys: string;
   label: string;
   run: () => void;
@@ -48,6 +48,24 @@ export function pressed(
   return parts.join('+');
 }
 
+/** What an event means is made out once, before anybody hears it: it may be the second key of two. */
+const names = new WeakMap<KeyboardEvent, string>();
+let begun = '';
+
+function isFirst(name: string): boolean {
+  return bindings().some((one) => one.keys.startsWith(`${name} `));
+}
+
+function nameOf(event: KeyboardEvent): string {
+  const known = names.get(event);
+  if (known !== undefined) return known;
+  const name = begun ? `${begun} ${pressed(event)}` : pressed(event);
+  names.set(event, name);
+  if (/^(Shift|Control|Alt|Meta)$/.test(event.key)) return name; // on the way to the key that counts
+  begun = !begun && !isTyping(event.target) && !isModal() && isFirst(name) ? name : '';
+  return name;
+}
+
 function isModal(): boolean {
   return document.querySelector('[role="dialog"][aria-modal="true"]') !== null;
 }
@@ -61,12 +79,13 @@ export function useKeys(list: readonly KeyBinding[]): void {
     shown.set(me, latest.current);
     // asked before anybody hears the key: a dialog that Escape closes is gone by the time we do
     let modal = false;
-    const look = () => {
+    const look = (event: KeyboardEvent) => {
       modal = isModal();
+      nameOf(event);
     };
     const hear = (event: KeyboardEvent) => {
       if (event.defaultPrevented) return;
-      const name = pressed(event);
+      const name = nameOf(event);
       const found = latest.current.find((one) => one.keys === name);
       if (!found || (!found.always && (isTyping(event.target) || modal))) return;
       if (isForControl(name, event.target)) return;

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { NO_QUERY } from '../api/lists';
 import { executionSearch } from '../features/execution/search';
 import { executionsSearch, queryOf, searchOf } from '../features/executions/search';
-import { list, oneOf, parseSearch, stringifySearch, text, whole } from './search';
+import { list, oneOf, parseSearch, stringifySearch, text, unread, whole } from './search';
 
 const bare = (found: object) => JSON.parse(JSON.stringify(found)) as object;
 
@@ -45,4 +45,10 @@ test('parts of an address are checked', () => {
   expect(whole({ n: '1e400' }, 'n')).toBeUndefined();
   expect(oneOf({ a: 'x' }, 'a', ['y'])).toBeUndefined();
   expect(list({ a: ',,' }, 'a')).toBeUndefined();
+});
+
+test('what a page knows and cannot read is told, what it does not know is not', () => {
+  const raw = { at: 'x', sel: 'step:a', nonsense: '1', tab: '<b>' };
+  expect(unread(raw, { ...raw, ...executionSearch(raw) })).toEqual(['at=x', 'tab=<b>']);
+  expect(unread({}, { ...executionSearch({}) })).toEqual([]);
 });

@@ -18,6 +18,12 @@ export function stringifySearch(search: Raw): string {
   return text ? `?${text}` : '';
 }
 
+/** What an address says of a page that the page knows and cannot read; what it does not know is dropped without a word. */
+export function unread(raw: Raw, read: Raw): string[] {
+  const bad = Object.keys(raw).filter((name) => raw[name] !== '' && name in read && read[name] === undefined);
+  return bad.map((name) => `${name}=${String(raw[name]).slice(0, 40)}`);
+}
+
 export function text(raw: Raw, name: string): string | undefined {
   const value = raw[name];
   return typeof value === 'string' && value !== '' ? value : undefined;

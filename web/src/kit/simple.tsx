@@ -3,6 +3,7 @@ import { Copy } from 'lucide-react';
 import type { ReactNode } from 'react';
 import type { Problem } from '../api/problems';
 import { problemOf } from '../api/problems';
+import { Code } from './Code';
 import { IconButton } from './controls';
 import { duration, fullTime, shortTime } from './format';
 import css from './kit.module.css';
@@ -80,6 +81,36 @@ function told(problem: Problem): string {
   return `${title} (${code}, ${status})\n${detail}\n${hint}`;
 }
 
+interface Nowhere {
+  title: string;
+  detail?: string;
+  /** What the server calls it, where it was the server that said so. */
+  code?: string;
+  retry?: () => void;
+}
+
+/** An address that leads nowhere is nobody's failure: it is said quietly, with a way back. */
+export function NotHere({ title, detail = '', code = '', retry }: Nowhere) {
+  return (
+    <div className={css.empty} role="status">
+      <h2>{title}</h2>
+      {detail ? <p className="muted data">{detail}</p> : null}
+      {code ? <code>{code}</code> : null}
+      <div className="row">
+        <button type="button" className={css.link} onClick={() => history.back()}>
+          Go back
+        </button>
+        {retry ? (
+          <button type="button" className={css.link} onClick={retry}>
+            Retry
+          </button>
+        ) : null}
+        <a href="executions">All executions</a>
+      </div>
+    </div>
+  );
+}
+
 /** What went wrong: title, code, next move. Whoever may not is told what is missing, and whom to ask. */
 export function ErrorBox({ error, retry }: { error: unknown; retry?: () => void }) {
   const problem = problemOf(error);
@@ -92,7 +123,7 @@ export function ErrorBox({ error, retry }: { error: unknown; retry?: () => void 
         <p className="data">{detail}</p>
         <p className="muted">
           {forbidden ? 'Ask an administrator of this namespace for a role that may.' : hint}{' '}
-          <code>{code}</code>
+          <Code of={problem.body} />
         </p>
         <div className="row">
           {retry ? (

@@ -194,3 +194,24 @@ test('Enter on a button is for the button, not for the page', () => {
   fireEvent.keyDown(document.body, { key: 'Enter' });
   expect(run).toHaveBeenCalledOnce();
 });
+
+function Sequence({ run }: { run: (keys: string) => void }) {
+  useKeys(['e', 'g e', 'g p'].map((keys) => ({ keys, label: keys, run: () => run(keys) })));
+  return <input aria-label="Words" />;
+}
+
+test('of two keys that belong together the second is not heard alone, and a third is', () => {
+  const run = vi.fn();
+  show(<Sequence run={run} />);
+  const press = (...keys: string[]) => {
+    for (const key of keys) fireEvent.keyDown(document.body, { key });
+  };
+  press('g', 'e');
+  press('e');
+  press('g', 'Shift', 'p');
+  press('g', 'x', 'e');
+  expect(run.mock.calls.flat()).toEqual(['g e', 'e', 'g p', 'e']);
+  fireEvent.keyDown(screen.getByLabelText('Words'), { key: 'g' });
+  press('e');
+  expect(run.mock.calls.flat().at(-1), 'what is typed begins nothing').toBe('e');
+});

@@ -1,5 +1,7 @@
 import { expect, test } from 'vitest';
-import { FoldedTime } from './play';
+import { beat, FoldedTime, GAP_MS } from './play';
+import { StoryStore } from './store';
+import { randomFrames } from './testing';
 
 const BUSY = [0, 100, 200, 300, 400, 500, 600, 700, 800, 900, 1000];
 
@@ -35,7 +37,24 @@ test('it never goes back', () => {
   }
 });
 
+test('what took no time, and then was idle, fills the scale to its end', () => {
+  for (const times of [[0], [0, 0.02], [0, 0.02, 0.3]]) {
+    const scale = new FoldedTime(times, 25_000);
+    expect(scale.folds).toHaveLength(1);
+    expect(scale.at(25_000)).toBeCloseTo(1);
+    expect(scale.at(scale.time(0.5))).toBeCloseTo(0.5);
+  }
+});
+
 test('one record, or none, is a scale too', () => {
   expect(new FoldedTime([], 0).at(5)).toBeGreaterThanOrEqual(0);
   expect(new FoldedTime([7], 7).at(7)).toBe(0);
+});
+
+test('a gap is as long as it was, faster, or no longer than half a second; at no speed all gaps are alike', () => {
+  const story = new StoryStore();
+  story.append({ ...randomFrames(1, 4), dt: [0, 40, 9000, 0] });
+  expect([1, 2, 3].map((seq) => beat(story, seq, 1))).toEqual([40, GAP_MS, 0]);
+  expect([1, 2, 3].map((seq) => beat(story, seq, 100))).toEqual([0.4, 90, 0]);
+  expect([1, 2, 3].map((seq) => beat(story, seq, 0))).toEqual([GAP_MS, GAP_MS, GAP_MS]);
 });

@@ -3,11 +3,15 @@ import type { StoryStore } from './store';
 
 export const GAP_MS = 500;
 
-/** How long to wait before the next record is shown. */
+/** How long to wait before the next record is shown; at no speed all wait alike, whenever they were. */
 export function beat(story: StoryStore, seq: number, speed: number): number {
+  if (!speed) return GAP_MS;
   const gap = story.timeOf(seq + 1) - story.timeOf(seq);
   return Math.min(GAP_MS, Math.max(0, gap) / speed);
 }
+
+/** What happened between idle stretches may take less than a millisecond, and fills what they leave. */
+const LEAST_MS = 1e-3;
 
 export interface Fold {
   from: number;
@@ -35,8 +39,8 @@ export class FoldedTime {
     pass(this.end);
     const folded = this.folds.reduce((sum, fold) => sum + (fold.to - fold.from), 0);
     const open = this.end - this.start - folded;
-    this.#each = Math.max(open, 1) * 0.06;
-    this.#shown = Math.max(open, 1) + this.folds.length * this.#each;
+    this.#each = Math.max(open, LEAST_MS) * 0.06;
+    this.#shown = open + this.folds.length * this.#each || LEAST_MS;
   }
 
   /** Where a moment is, from 0 to 1. */

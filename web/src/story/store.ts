@@ -362,6 +362,11 @@ export class StoryStore {
     return this.#learnt.get(run);
   }
 
+  /** Whether a part of a run failed, as far as is known here. */
+  isInPart(run: number): boolean {
+    return this.#all().some((stretch) => stretch.inPart.has(run));
+  }
+
   /** The next record, in a direction, among some; null where there is none. */
   static next(among: readonly number[], seq: number, direction: 1 | -1): number | null {
     if (direction > 0) return among[lastAtMost(among, seq) + 1] ?? null;

@@ -103,6 +103,8 @@ export class Stretch {
   readonly flag: number[] = [];
   readonly delta: (readonly number[])[] = [];
   readonly bars: Bar[] = [];
+  /** The runs of which a part failed. */
+  readonly inPart = new Set<number>();
   /** The records that are marked. */
   readonly marked: number[] = [];
   #checkpoints: Checkpoint[] = [];
@@ -264,6 +266,7 @@ export class Stretch {
     const ended = ENDS[type];
     const flag = this.flagOf(seq);
     const isPart = type !== 'step.failed' && (flag & FAILS) !== 0;
+    if (isPart && this.runOf(seq)) this.inPart.add(this.runOf(seq));
     const isDecided = ended !== undefined && (flag & OPERATOR) !== 0;
     tally.push({
       started: was.started + (type === BEGINS ? 1 : 0),

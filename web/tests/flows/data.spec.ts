@@ -16,6 +16,44 @@ test('9 a loop is a map: counts, the failed ones, one iteration', async ({ insid
   await isAccessible(page);
 });
 
+test('in the log, turns of a loop stand as one row until they are asked for', async ({
+  inside: page,
+  served,
+}) => {
+  const id = await served.run(LOOP);
+  await page.goto(`${served.said.url}/e/${id}?sel=step:each&level=all`);
+  const log = page.getByRole('region', { name: 'Log' });
+  const folded = log.getByText(/[\d,]+ × loop\.iterations/);
+  await expect(folded.first()).toBeVisible();
+  await isAccessible(page);
+  const before = await log.getByRole('row').count();
+  await log
+    .getByRole('button', { name: /: show each$/ })
+    .first()
+    .click();
+  await expect.poll(() => log.getByRole('row').count()).toBeGreaterThan(before);
+});
+
+test('steps that are looked for stand out, and so does what the end waited for', async ({
+  inside: page,
+  served,
+}) => {
+  const id = await served.run(LOOP);
+  await page.goto(`${served.said.url}/e/${id}`);
+  const which = page.getByRole('radiogroup', { name: 'Which steps stand out' });
+  await expect(which.getByText('failed 1')).toBeVisible();
+  await which.getByText('active 0').click();
+  await expect(page).toHaveURL(/only=active/);
+  await expect(page.locator('[data-step="each"]')).toHaveAttribute('data-faint', 'true');
+  await isAccessible(page);
+  await which.getByText('failed 1').click();
+  await expect(page.locator('[data-step="each"]')).not.toHaveAttribute('data-faint', 'true');
+  const lanes = page.getByRole('region', { name: 'Timeline' });
+  await lanes.getByRole('button', { name: 'Critical path' }).click();
+  await expect(page).toHaveURL(/path=yes/);
+  await expect(lanes.getByRole('button', { name: 'each' })).toHaveAttribute('data-path', 'true');
+});
+
 test('9 a loop of ten thousand: the map, the failed ones, one iteration, back in time', async ({
   inside: page,
   served,

@@ -30,10 +30,10 @@ test.describe('trying a text out', () => {
     await expect(page).toHaveURL(/case=/);
     const shown = page.getByRole('region', { name: /The case/ });
     await expect(shown).toContainText('expected "Hello, Eve!", got "Hello, Ada!"');
-    await expect(shown.locator('[data-step="greet"]')).toHaveAttribute('data-token', 'done');
+    await expect(shown.locator('[data-step="greet"]')).toHaveAttribute('data-state', 'done');
     await shown.getByRole('slider', { name: 'Record' }).press('Home');
-    await expect(shown.getByRole('status')).toContainText('before it begins');
-    await expect(page).toHaveURL(/at=0/);
+    await expect(shown.getByRole('status')).toContainText('1 of ');
+    await expect(page).toHaveURL(/at=1/);
     await isAccessible(page);
   });
 
@@ -47,7 +47,64 @@ test.describe('trying a text out', () => {
     await expect(page.locator('[data-arc="a b"]')).toContainText('1 ×');
     await expect(page.locator('[data-arc="a c"]')).toContainText('never');
     await expect(page.locator('[data-arc="a c"]')).toHaveAttribute('data-missed', 'true');
+    const arcs = page.getByRole('region', { name: 'Arcs and cases' });
+    await arcs.getByLabel('Which cases take an arc').selectOption({ label: 'a → c: never' });
+    await expect(arcs).toContainText('No case takes it');
+    await arcs.getByLabel('Which cases take an arc').selectOption({ label: 'a → b: 1 ×' });
+    await arcs.getByRole('button', { name: 'all goes well' }).click();
+    await expect(page).toHaveURL(/case=/);
+    await page.getByRole('button', { name: 'Coverage of all cases' }).click();
     await isAccessible(page);
+  });
+
+  test('words are explained where one points, the outline leads to steps, and what is applied is tested', async ({
+    inside: page,
+    served,
+  }) => {
+    const text = example('fan_out').replace('name: fan_out', 'name: hinted');
+    await served.apply(text);
+    await page.goto(`${served.said.url}/edit/hinted`);
+    const pane = page.getByLabel(TEXT);
+    await pane.getByText('workflow', { exact: true }).first().hover();
+    await expect(page.getByRole('tooltip')).toContainText('workflow');
+    const outline = page.getByRole('navigation', { name: 'Outline' });
+    const last = outline.getByRole('button').last();
+    await last.click();
+    await expect(last).toHaveAttribute('aria-current', 'true');
+    await expect(pane).toBeFocused();
+    await page.keyboard.press('ControlOrMeta+i');
+    await expect(page.getByRole('tooltip')).toContainText('step');
+    await page.keyboard.press('Escape');
+    await expect(page.getByRole('tooltip')).toHaveCount(0);
+    await isAccessible(page);
+    await page.getByRole('tab', { name: 'Tests' }).click();
+    await page.getByRole('button', { name: 'Add a case' }).click();
+    await expect(page.getByTestId('tested')).toHaveCount(0);
+    await pane.click();
+    await page.keyboard.press('ControlOrMeta+Home');
+    await page.keyboard.type('# mine\n');
+    await expect(page.getByRole('button', { name: 'Apply', exact: true })).not.toHaveAttribute(
+      'aria-disabled',
+      'true',
+    );
+    await page.keyboard.press('ControlOrMeta+s');
+    await expect(page.getByText('Applied', { exact: true })).toBeVisible();
+    await expect(page.getByTestId('tested')).toBeVisible();
+  });
+
+  test('what would make an unsound text sound is tried, and put into the text', async ({
+    inside: page,
+    served,
+  }) => {
+    await halves(served);
+    await page.goto(`${served.said.url}/edit/halves`);
+    await page.getByRole('button', { name: 'What would fix it?' }).click();
+    const found = page.getByRole('region', { name: 'What would fix it' });
+    await expect(found).toContainText("for the join 'j'");
+    await isAccessible(page);
+    await found.getByRole('button', { name: 'Change it' }).first().click();
+    await expect(page.getByText(/^sound/)).toBeVisible();
+    await expect(found).toBeHidden();
   });
 
   test('20 a way to get stuck becomes a test', async ({ inside: page, served }) => {
@@ -73,11 +130,11 @@ test.describe('trying a text out', () => {
     await next.getByRole('button', { name: 'error' }).click();
     const panel = page.getByRole('tabpanel');
     await expect(panel.getByText('failed', { exact: true }).first()).toBeVisible();
-    await expect(panel.locator('[data-step="greet"]')).toHaveAttribute('data-token', 'failed');
+    await expect(panel.locator('[data-step="greet"]')).toHaveAttribute('data-state', 'failed');
     await page.getByRole('button', { name: 'Take back' }).click();
     await next.getByLabel(/Result/).fill('"Hi"');
     await next.getByRole('button', { name: 'ok' }).click();
-    await expect(panel.locator('[data-step="greet"]')).toHaveAttribute('data-token', 'done');
+    await expect(panel.locator('[data-step="greet"]')).toHaveAttribute('data-state', 'done');
     await isAccessible(page);
     await page.getByRole('button', { name: 'Make it a test' }).click();
     await page.keyboard.press('ControlOrMeta+Enter');

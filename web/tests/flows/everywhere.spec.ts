@@ -41,6 +41,8 @@ const PAGES: Record<string, { path: (has: Made) => string; ready: string }> = {
   playbooks: { path: () => 'playbooks', ready: '[role=row]' },
   'a playbook': { path: () => 'p/hello', ready: '[data-step="greet"]' },
   'its source': { path: () => 'p/hello?tab=source', ready: 'pre' },
+  'its executions': { path: () => 'p/hello?tab=executions', ready: '[role=row] a' },
+  'its schedules': { path: () => 'p/hello?tab=schedules', ready: '[role=row] a' },
   'its versions': { path: () => 'p/hello?tab=versions', ready: 'h1' },
   'the editor': { path: () => 'edit/hello', ready: '[data-step="greet"]' },
   'its tests': { path: () => 'edit/hello?panel=tests', ready: 'h2' },

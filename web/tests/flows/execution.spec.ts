@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
-import { APPROVAL, FAILING } from './books';
+import { APPROVAL, ASKING, FAILING } from './books';
 import { example, expect, isAccessible, PETRA, type Served, test } from './serving';
 
 test('5 a failed run opens on its failure; what was thrown is text', async ({ inside: page, served }) => {
@@ -115,7 +115,7 @@ test('8 the selection is one: graph, timeline, log and details follow each other
   const lanes = page.getByRole('region', { name: 'Timeline' }).locator('button[data-selected]');
   await expect(lanes).toHaveText(['open_report']);
   const log = page.getByRole('region', { name: 'Log' });
-  await expect(log.locator('h3')).toContainText('step:open_report');
+  await expect(log.locator('h3')).toContainText('of step open_report');
   await expect(log.getByRole('gridcell', { name: 'open_report', exact: true }).first()).toBeVisible();
   await expect(log.getByRole('gridcell', { name: 'read_sales', exact: true })).toHaveCount(0);
   await expect(
@@ -133,6 +133,49 @@ test('8 the selection is one: graph, timeline, log and details follow each other
   await expect(page.getByRole('heading', { name: /^Record \d+$/ })).toBeVisible();
   await page.goBack();
   await expect(page).not.toHaveURL(/sel=/);
+});
+
+test('a variable that is selected is one everywhere: who wrote it, the records that did, and what each changed', async ({
+  inside: page,
+  served,
+}) => {
+  const id = await served.run(APPROVAL);
+  const { items } = await served.call<{ items: { seq: number }[] }>(
+    'GET',
+    `/executions/${id}/ctx/doubled/history`,
+  );
+  const [write] = items.map((one) => one.seq);
+  await page.goto(`${served.said.url}/e/${id}?sel=ctx:doubled&at=1`);
+  const step = page.locator('[data-step="count"]');
+  await expect(step).toBeVisible();
+  const log = page.getByRole('region', { name: 'Log' });
+  const rows = log.getByRole('row').filter({ has: page.getByRole('gridcell') });
+  await expect(rows).toHaveCount(1);
+  await expect(rows.getByRole('gridcell').first()).toHaveText(String(write));
+  await expect(step).not.toHaveAttribute('data-selected', 'true'); // it had written nothing by then
+  await page.keyboard.press('Shift+ArrowRight');
+  await expect(page.getByRole('slider', { name: 'Record' })).toHaveAttribute('aria-valuenow', String(write));
+  await expect(step).toHaveAttribute('data-selected', 'true');
+  await expect(page.getByRole('region', { name: 'Details' })).toContainText('changed by this record');
+  await page.keyboard.press('ArrowRight');
+  await expect(page.getByText('changed by this record')).toHaveCount(0);
+  await served.call('PATCH', `/executions/${id}/ctx`, { values: { doubled: 99 }, reason: 'try' });
+  await expect(rows).toHaveCount(2);
+});
+
+test('what somebody did with a work item stands among the records of its step', async ({
+  inside: page,
+  served,
+}) => {
+  const id = await served.run(ASKING);
+  const { items } = await served.call<{ items: { id: string }[] }>('GET', `/work-items?execution=${id}`);
+  const item = `/work-items/${id}/${items[0]?.id}`;
+  await served.call('POST', `${item}/claim`, {});
+  await page.goto(`${served.said.url}/e/${id}?sel=step:ask`);
+  const rows = page.getByRole('region', { name: 'Log' }).getByRole('row');
+  await expect(rows.filter({ hasText: 'workitem.changed' })).toContainText('claim by');
+  await served.call('POST', `${item}/complete`, { action: 'reject', data: { amount: 1 } }); // other flows ask, too
+  await expect(rows.filter({ hasText: 'complete by' })).toBeVisible();
 });
 
 test('11 a wait is explained, and its signal sent from there', async ({ inside: page, served }) => {
@@ -188,105 +231,4 @@ test('15 pause, resume, cancel', async ({ inside: page, served }) => {
   await dialog.getByRole('button', { name: 'Cancel' }).click();
   await expect(state).toContainText('aborted');
   await expect(page.getByRole('button', { name: 'Pause…' })).toHaveAttribute('aria-disabled', 'true');
-});
-
-test('where a stream cannot be held the page asks instead, and says so', async ({ inside: page, served }) => {
-  const id = await served.run(APPROVAL);
-  await page.route(/\/stream\?/, (route) => route.abort());
-  await page.goto(`${served.said.url}/e/${id}`);
-  await expect(page.getByTestId('connection')).toContainText('asking every 2 s');
-  await served.call('POST', `/executions/${id}/signals/go`, {});
-  await expect(page.locator('h1 + span')).toContainText('done');
-  const total = Number(await page.getByRole('slider', { name: 'Record' }).getAttribute('aria-valuemax'));
-  expect(total).toBe((await served.call<{ version: number }>('GET', `/executions/${id}`)).version);
-});
-
-test('the address holds where the graph is looked at from, and which stretch of time', async ({
-  inside: page,
-  served,
-}) => {
-  const id = await served.run(example('fan_out'));
-  await page.goto(`${served.said.url}/e/${id}`);
-  await expect(page.locator('[data-step]').first()).toBeVisible();
-  const graph = page.getByRole('application', { name: /Steps and arcs/ });
-  const box = (await graph.boundingBox())!;
-  await page.mouse.move(box.x + box.width / 3, box.y + box.height / 2);
-  await page.mouse.wheel(0, -300);
-  await expect(page).toHaveURL(/cam=-?\d+,-?\d+,[\d.]+/);
-  const seen = async () => {
-    const style = (await page.locator('.react-flow__viewport').getAttribute('style')) ?? '';
-    return (style.match(/-?[\d.]+/g) ?? []).map(Number);
-  };
-  const camera = new URL(page.url()).searchParams.get('cam');
-  const drawn = await seen();
-  await page.reload();
-  const isNear = async () => (await seen()).every((one, n) => Math.abs(one - (drawn[n] ?? 0)) < 4);
-  await expect.poll(isNear, 'to the pixel or so: the address is rounded').toBe(true);
-  expect(new URL(page.url()).searchParams.get('cam')).toBe(camera);
-  await page.keyboard.press('f');
-  await expect(page).not.toHaveURL(/cam=/);
-  const timeline = page.getByRole('region', { name: 'Timeline' });
-  await timeline.getByRole('button', { name: 'A shorter time' }).click();
-  await expect(page).toHaveURL(/x=\d+\.\.\d+/);
-  await expect(timeline).toContainText('shown');
-  const lanes = (await timeline.getByRole('img').boundingBox())!;
-  const before = page.url();
-  await page.mouse.move(lanes.x + 20, lanes.y + 8);
-  await page.mouse.down();
-  await page.mouse.move(lanes.x + 120, lanes.y + 8);
-  await page.mouse.up();
-  await expect(page).not.toHaveURL(before);
-  await timeline.getByRole('button', { name: 'All of the time' }).click();
-  await expect(page).not.toHaveURL(/[?&]x=/);
-});
-
-test('beads travel when the story goes on, and not for those who want no motion', async ({
-  inside: page,
-  served,
-}) => {
-  const id = await served.run(example('fan_out'));
-  for (const motion of ['no-preference', 'reduce'] as const) {
-    await page.emulateMedia({ reducedMotion: motion });
-    await page.goto(`${served.said.url}/e/${id}?at=2`);
-    await expect(page.locator('[data-step]').first()).toBeVisible();
-    await page.evaluate(() => {
-      const found = window as unknown as { beads: number };
-      found.beads = 0;
-      new MutationObserver(() => {
-        found.beads = Math.max(found.beads, document.querySelectorAll('[data-testid=travelling] > g').length);
-      }).observe(document.body, { childList: true, subtree: true });
-    });
-    await page.getByLabel('Speed').selectOption('100');
-    await page.getByRole('slider', { name: 'Record' }).focus();
-    await page.keyboard.press('Space');
-    await expect(page.getByText('As it was at record')).toHaveCount(0);
-    const beads = await page.evaluate(() => (window as unknown as { beads: number }).beads);
-    if (motion === 'reduce') expect(beads).toBe(0);
-    else expect(beads).toBeGreaterThan(0);
-    await expect(page.getByTestId('travelling')).toHaveCount(0);
-  }
-});
-
-test('17 the net lens keeps the selection; the log is verified', async ({ inside: page, served }) => {
-  const id = await served.run(APPROVAL);
-  await page.goto(`${served.said.url}/e/${id}?sel=step:wait`);
-  await expect(page.locator('[data-step="wait"]')).toHaveAttribute('data-state', 'waiting');
-  await page.keyboard.press('n');
-  await expect(page).toHaveURL(/lens=net/);
-  await expect(page).toHaveURL(/sel=step:wait/);
-  await expect(page.getByTitle('wait.running')).toHaveAttribute('data-tokens', '1');
-  await page.keyboard.press('Shift+V');
-  await page.getByRole('dialog').getByRole('button', { name: 'Verify the log' }).click();
-  await expect(page.getByText('The log is as it was written')).toBeVisible();
-});
-
-test('an execution that there is not is a problem with a next move, and so is a page', async ({
-  inside: page,
-  served,
-}) => {
-  await page.goto(`${served.said.url}/e/never`);
-  await expect(page.getByRole('alert')).toContainText('unknown-execution');
-  await expect(page.getByRole('button', { name: 'Retry' })).toBeVisible();
-  await page.goto(`${served.said.url}/e/never/was/here`);
-  await expect(page.getByText('There is no such page')).toBeVisible();
 });

@@ -38,11 +38,19 @@ test.describe('the list of executions', () => {
     await page.getByRole('button', { name: 'Views' }).click();
     await page.getByRole('menuitem', { name: 'Keep this view…' }).click();
     await page.getByRole('dialog').getByLabel('Name').fill('my failures');
+    await page.getByRole('dialog').getByLabel('Everybody sees it').check();
     await page.getByRole('button', { name: 'Keep', exact: true }).click();
     await expect(page).toHaveURL(/view=my/);
+    const views = await served.call<{ items: { name: string; shared: boolean }[] }>('GET', '/views');
+    expect(views.items.find((one) => one.name === 'my failures')?.shared).toBe(true);
+    await page.getByRole('button', { name: 'Columns' }).click();
+    await page.getByRole('menuitem', { name: 'Show ‘Labels’' }).click();
+    await expect(rows.first()).toContainText('team=flow3');
+    await expect(page).toHaveURL(/cols=[a-z,]*labels/);
     const url = page.url();
     await page.reload();
     await expect(rows).toHaveCount(1);
+    await expect(rows.first()).toContainText('team=flow3');
     await expect(bar).toHaveValue('status:failed label.team=flow3');
     expect(page.url()).toBe(url);
     await page.goto(`${served.said.url}/executions`);
@@ -72,6 +80,13 @@ test.describe('the list of executions', () => {
     await dialog.getByLabel('Reason').fill('the flow is over');
     await dialog.getByRole('button', { name: 'Cancel', exact: true }).click();
     await expect(rows.filter({ hasText: 'aborted' })).toHaveCount(3);
+    const done = page.getByRole('region', { name: 'An act on many' });
+    await expect(done).toContainText('Cancel: 3 executions');
+    await isAccessible(page);
+    await page.reload();
+    await expect(done).toContainText('Cancel: 3 executions');
+    await done.getByRole('button', { name: 'Close' }).click();
+    await expect(page).not.toHaveURL(/[?&]op=/);
   });
 
   test('rows are walked, peeked at and opened by keys; new ones appear by themselves', async ({
@@ -101,8 +116,9 @@ test.describe('the list of executions', () => {
     const asked = page.waitForRequest(/executions\?.*label=/);
     await page.route(/\/api\/v1\/executions\?/, async (route) => {
       const answer = await route.fetch();
+      const [status, headers, body] = [answer.status(), answer.headers(), await answer.body()];
       await held;
-      await route.fulfill({ response: answer });
+      await route.fulfill({ status, headers, body });
     });
     await served.run(FAILING, {}, { team: 'late' });
     await page.goto(`${served.said.url}/executions?label=team:late`);
@@ -113,6 +129,7 @@ test.describe('the list of executions', () => {
     await counted;
     release();
     await expect(page.getByRole('row').filter({ has: page.getByRole('gridcell') })).toHaveCount(2);
+    await page.unrouteAll({ behavior: 'wait' }); // what is still being answered is given up with its page
   });
 
   test('the keys and the palette are there, in both themes', async ({ inside: page, served }) => {

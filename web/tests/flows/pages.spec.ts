@@ -1,5 +1,6 @@
+import { readFileSync } from 'node:fs';
 import type { Page } from '@playwright/test';
-import { ASKING, SCHEDULE, STUCK } from './books';
+import { APPROVAL, ASKING, SCHEDULE, STUCK } from './books';
 import { tabbedTo } from './keyboard';
 import { example, expect, isAccessible, loggedIn, type Served, test } from './serving';
 
@@ -15,8 +16,13 @@ test.describe('the inbox', () => {
   test('22 by keyboard only: claim, change what was proposed, approve', async ({ inside: page, served }) => {
     const { execution, item } = await asked(served);
     await page.goto(`${served.said.url}/inbox`);
-    await expect(page.getByRole('row').filter({ hasText: ASKED })).toHaveCount(1);
-    await page.keyboard.press('j');
+    const rows = page.getByRole('row').filter({ has: page.getByRole('gridcell') });
+    await expect(rows.filter({ hasText: ASKED })).toHaveCount(1);
+    const at = (await rows.allInnerTexts()).findIndex((row) => ASKED.test(row)); // others may be asked something, too
+    for (let n = 0; n <= at; n++) {
+      await page.keyboard.press('j');
+      await expect(rows.nth(n)).toHaveAttribute('aria-selected', 'true');
+    }
     await expect(page).toHaveURL(new RegExp(`item=${execution}/${item}`));
     await expect(page.getByRole('heading', { name: ASKED })).toBeVisible();
     await page.keyboard.press('c');
@@ -28,7 +34,11 @@ test.describe('the inbox', () => {
     await expect(page.getByText('draft saved')).toBeVisible();
     await isAccessible(page);
     await page.keyboard.press('ControlOrMeta+Enter');
-    await expect(page.getByRole('region', { name: 'Decision' })).toContainText('approve');
+    await expect(page.getByRole('region', { name: 'Decision' })).toContainText('approve by');
+    await page.getByText('History', { exact: true }).click();
+    await expect(page.getByRole('listitem').filter({ hasText: 'complete' })).toBeVisible();
+    await page.goto(`${served.said.url}/inbox?box=done`);
+    await expect(rows.filter({ hasText: ASKED }).filter({ hasText: 'approve' }).first()).toBeVisible();
     await expect
       .poll(async () => await served.call('GET', `/executions/${execution}/result`))
       .toMatchObject({ action: 'approve', data: { amount: 11000 } });
@@ -82,12 +92,17 @@ test.describe('playbooks', () => {
     await expect(page.getByText('not sound', { exact: true })).toBeVisible();
     await expect(page.getByRole('list', { name: 'Problems' })).toContainText('P301');
     await expect(page.getByText('5 of 5')).toBeVisible();
-    await expect(page.locator('[data-step="j"]')).toHaveAttribute('data-token', 'stuck');
-    await page.getByRole('button', { name: 'First' }).click();
-    await expect(page.locator('[data-step="j"]')).not.toHaveAttribute('data-token', 'stuck');
+    await expect(page.locator('[data-step="j"]')).toHaveAttribute('data-state', 'stuck');
+    await page.getByRole('button', { name: 'First record' }).click();
+    await expect(page.locator('[data-step="j"]')).not.toHaveAttribute('data-state', 'stuck');
     await page.getByRole('button', { name: 'Play' }).click();
     await expect(page.getByText('5 of 5')).toBeVisible();
-    await expect(page.locator('[data-step="j"]')).toHaveAttribute('data-token', 'stuck');
+    await expect(page.locator('[data-step="j"]')).toHaveAttribute('data-state', 'stuck');
+    await page.getByRole('slider', { name: 'Record' }).focus();
+    await page.keyboard.press('ArrowLeft'); // the keys of an execution
+    await expect(page.getByText('4 of 5')).toBeVisible();
+    await page.keyboard.press('ArrowRight');
+    await expect(page.getByText('5 of 5')).toBeVisible();
     await isAccessible(page);
   });
 
@@ -133,11 +148,34 @@ test.describe('playbooks', () => {
     await expect(page.getByText('Applied', { exact: true })).toBeVisible();
   });
 
+  test('the list of playbooks says of each how it stands', async ({ inside: page, served }) => {
+    await served.apply(example('hello'));
+    await served.run(example('hello'));
+    await served.call('PUT', '/schedules/nightly', { text: SCHEDULE });
+    await served.call('PUT', '/playbooks/halves?allow_unsound=true', { text: STUCK });
+    await served.apply(APPROVAL);
+    const waits = await served.run(APPROVAL);
+    await page.goto(`${served.said.url}/playbooks`);
+    const row = (name: string) =>
+      page.getByRole('row').filter({ has: page.getByRole('link', { name, exact: true }) });
+    await expect(row('hello')).toContainText('sound');
+    await expect(row('hello').getByRole('img', { name: /completed/ })).toBeVisible();
+    await expect(row('hello').getByRole('link', { name: /02:30|01:30/ })).toBeVisible();
+    await expect(row('halves')).toContainText('not sound');
+    await expect(row('halves').locator('[data-verdict]')).toHaveAttribute('title', /cannot/);
+    await expect(row('halves')).toContainText('no schedule');
+    await isAccessible(page);
+    await row('signed').getByRole('link', { name: /open$/ }).click();
+    await expect(page).toHaveURL(/playbook=signed/);
+    await expect(page.getByRole('row', { name: waits })).toBeVisible();
+  });
+
   test('a playbook shows how its runs went', async ({ inside: page, served }) => {
     await served.apply(example('hello'));
     await served.call('POST', '/executions', { playbook: 'hello' });
+    await served.call('PUT', '/schedules/nightly', { text: SCHEDULE });
     await page.goto(`${served.said.url}/playbooks`);
-    await page.getByRole('link', { name: 'hello' }).click();
+    await page.getByRole('link', { name: 'hello', exact: true }).click();
     await expect(page.getByRole('heading', { name: 'hello' })).toBeVisible();
     await expect(page.locator('[data-step="greet"]')).toContainText(/ms|s/);
     await isAccessible(page);
@@ -145,6 +183,17 @@ test.describe('playbooks', () => {
     await expect(page.getByText('def main(name):')).toBeVisible();
     await page.getByRole('tab', { name: 'Versions' }).click();
     await expect(page.getByText('runs now')).toBeVisible();
+    await page.getByRole('tab', { name: 'Executions' }).click();
+    const runs = page.getByRole('grid', { name: 'Executions of hello' });
+    await expect(runs.getByRole('row').nth(1)).toContainText('It is done.');
+    await isAccessible(page);
+    await page.getByRole('tab', { name: 'Schedules' }).click();
+    const clocks = page.getByRole('grid', { name: 'Schedules of hello' });
+    await expect(clocks.getByRole('row').nth(1)).toContainText('At 02:30 every day');
+    await page.getByRole('tab', { name: 'Tests' }).click();
+    await isAccessible(page);
+    await page.getByRole('link', { name: 'Open its tests in the editor' }).click();
+    await page.waitForURL('**/edit/hello?panel=tests');
   });
 });
 
@@ -183,8 +232,16 @@ test.describe('running it', () => {
     await expect(card.getByText('paused', { exact: true })).toBeHidden();
   });
 
-  test('the audit is verified', async ({ inside: page, served }) => {
+  test('the audit is verified, and kept as a file', async ({ inside: page, served }) => {
     await page.goto(`${served.said.url}/system?tab=audit`);
+    const downloaded = page.waitForEvent('download');
+    await page.getByRole('button', { name: 'Export' }).click();
+    const lines = readFileSync(await (await downloaded).path(), 'utf8')
+      .trimEnd()
+      .split('\n');
+    const numbers = lines.map((line) => (JSON.parse(line) as { number: number }).number);
+    expect(numbers).toEqual(numbers.map((_, n) => n + 1)); // all of them, from the first on
+    expect(numbers.length).toBeGreaterThan(1);
     await page.getByRole('button', { name: 'Verify the chain' }).click();
     await expect(page.getByText(/the chain holds/)).toBeVisible();
   });

@@ -126,13 +126,23 @@ export const test = base.extend<Fixtures & { watched: undefined }, WorkerFixture
     { scope: 'worker' },
   ],
   watched: [
-    async ({ page }, use) => {
+    async ({ page }, use, about) => {
       const wrong: string[] = [];
+      const lost: string[] = [];
+      page.on('requestfailed', (one) => {
+        const why = one.failure()?.errorText ?? '';
+        if (why !== 'net::ERR_ABORTED') lost.push(`${why} ${one.method()} ${one.url()}`); // a page that is left asks no more
+      });
       page.on('pageerror', (error) => wrong.push(`error: ${error.message}`));
       page.on('console', (message) => {
         if (/Content Security Policy|violates/.test(message.text())) wrong.push(`policy: ${message.text()}`);
       });
       await use(undefined);
+      if (about.status !== about.expectedStatus && lost.length)
+        await about.attach('what the page asked in vain', {
+          body: lost.join('\n'),
+          contentType: 'text/plain',
+        });
       expect(wrong, 'the page breaks nowhere, and the policy is violated nowhere').toEqual([]);
     },
     { auto: true },

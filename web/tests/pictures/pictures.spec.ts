@@ -19,6 +19,8 @@ import { example, expect, letIn, Served, test } from '../flows/serving';
 const OUT = process.env.PETRA_PICTURES || join(import.meta.dirname, '../../.cache/pictures');
 const TOUR = join(import.meta.dirname, '../../src/features/executions/tour.yaml');
 const FREIGHT = readFileSync(TOUR, 'utf8');
+/** The details of an execution on a phone, which shows a pane at a time. */
+const DETAILS = '[role=tabpanel] [role=tabpanel]';
 const WIDTHS = [1440, 1024, 390];
 const THEMES = ['dark', 'light'] as const;
 
@@ -89,12 +91,12 @@ test('pictures of every page', async ({ page }) => {
     const shots: Shot[] = [
       { name: 'executions', path: '/executions', ready: '[role=row]' },
       { name: 'execution', path: `/e/${freight}?sel=step:enrich`, ready: step },
-      { name: 'explain', path: `/e/${freight}?sel=step:approve&tab=explain`, ready: step },
+      { name: 'explain', path: `/e/${freight}?sel=step:approve&tab=explain`, ready: `${step}, ${DETAILS}` },
       { name: 'past', path: `/e/${freight}?at=9&sel=step:compare`, ready: step },
       { name: 'net', path: `/e/${signed}?lens=net`, ready: '[title="wait.running"]' },
       { name: 'table', path: `/e/${freight}?table=yes`, ready: '[role=grid]' },
       { name: 'child', path: `/e/${calling}?sel=step:call`, ready: '[data-step="call"]', before: openChild },
-      { name: 'family', path: `/e/${signed}?tab=family`, ready: '[data-step="count"]' },
+      { name: 'family', path: `/e/${signed}?tab=family`, ready: `[data-step="count"], ${DETAILS}` },
       { name: 'compare', path: `/e/${signed}/diff/${fork.id}`, ready: '[data-step="count"]' },
       { name: 'playbooks', path: '/playbooks', ready: '[role=row]' },
       { name: 'playbook', path: '/p/freight', ready: '[data-step]' },
@@ -108,7 +110,7 @@ test('pictures of every page', async ({ page }) => {
       { name: 'workers', path: '/workers', ready: 'h1' },
       { name: 'system', path: '/system', ready: 'h1' },
       { name: 'audit', path: '/system?tab=audit', ready: '[role=row]' },
-      { name: 'missing', path: '/e/never', ready: '[role=alert]' },
+      { name: 'missing', path: '/e/never', ready: 'h2' },
     ];
     const only = process.env.PETRA_ONLY?.split(',');
     for (const shot of shots) {

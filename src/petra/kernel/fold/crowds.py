@@ -14,10 +14,10 @@ def tokens_added(state: State, event: e.TokensAdded) -> None:
     group.items += event.items
     group.arcs += event.arcs
     group.missing -= len(event.produced)
-    for made in event.produced:
-        assert made.index is not None, "it is a branch"
-        stack = (*group.stack, Branch(group.id, made.index))
-        add(state, made, stack, group.seen, group.source, None, group.step)
+    for token in event.produced:
+        assert token.index is not None, "it is a branch"
+        stack = (*group.stack, Branch(group.id, token.index))
+        add(state, token, stack, group.seen, group.source, None, group.step)
     timers(state, event.timers)
     state.touched.setdefault(group.id, {})
 

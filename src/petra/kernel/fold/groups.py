@@ -19,9 +19,9 @@ def settle_groups(state: State) -> list[str]:
         if group is None:
             continue
         for index, where in touched[group_id].items():
-            if index not in group.members and index not in group.arrived:
+            if index not in group.living and index not in group.arrived:
                 group.ended.setdefault(index, where)
-        if not group.members and not group.missing and (group.fired or group.join is None):
+        if not group.living and not group.missing and (group.fired or group.join is None):
             state.forget_group(group)
     return list(touched)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
+from collections.abc import Callable
 from typing import Any
 
 from petra.kernel import events as e
@@ -34,10 +35,10 @@ def iterations_started(state: State, event: e.IterationsStarted) -> None:
             add_pieces(inner, event.pieces)
         level.nests = True
         level.next = max(level.next, path[-1] + 1)
-    for path in event.paths:
-        level = level_at(run.loop, path)
-        level.active[path[-1]] = None
-        level.next = max(level.next, path[-1] + 1)
+    if event.paths:  # of one list
+        level = level_at(run.loop, event.paths[0])
+        level.active.update(dict.fromkeys([path[-1] for path in event.paths]))
+        level.next = max(level.next, max(event.paths)[-1] + 1)
     close_levels(run.loop)
     known = run.chunks.get(event.chunk)
     if known is not None:
@@ -78,6 +79,26 @@ def item_at(level: LoopState, index: int) -> Any:
     return part_of(reference, index - first)
 
 
+def items_at(
+    level: LoopState, indices: list[int], near: Callable[[int, dict[str, Any]], Any]
+) -> list[Any]:
+    """Return items of a list; of a piece that ``near`` gives those in it, and else references to where they are."""
+    if not level.places:
+        return [level.items[index] for index in indices]
+    items: list[Any] = []
+    first = end = 0
+    reference: dict[str, Any] = {}
+    piece: Any = None
+    for index in indices:
+        if not first <= index < end:
+            end = piece_end(level, index)
+            first, reference = level.places[bisect_right(level.places, index, key=_first) - 1]
+            piece = near(end - first, reference)
+        place = index - first
+        items.append(part_of(reference, place) if piece is None else piece[place])
+    return items
+
+
 def piece_end(level: LoopState, index: int) -> int:
     """Return the index after the last item that is in the same object."""
     following = bisect_right(level.places, index, key=_first)
@@ -104,21 +125,27 @@ def iterations_ended(state: State, event: e.IterationsEnded) -> None:
         del run.chunks[event.chunk]
         leave(state, place_of(run.id, chunk.id), chunk)
         level_at(run.loop, (*chunk.at, 0)).chunks -= 1
-    durations = 0.0
+    durations, succeeded = 0.0, 0
+    level = level_at(
+        run.loop, (*chunk.at, 0)
+    )  # hundreds end at once: nothing is looked up for each
+    active = level.active
     for ended in event.ended:
-        for made in ended.writes:
-            write(state, made, run.stack, loop=(run.id, ended.path))
-        level = level_at(run.loop, ended.path)
-        del level.active[ended.path[-1]]
-        put(level, ended.path[-1], ended.result if ended.ok else None)
-        level.done += 1
-        level.succeeded += ended.ok
-        level.failed += not ended.ok
-        durations += sum(attempt.duration_ms for attempt in ended.attempts)
+        for change in ended.writes:
+            write(state, change, run.stack, loop=(run.id, ended.path))
+        place = ended.path[-1]
+        del active[place]
+        put(level, place, ended.result if ended.ok else None)
+        succeeded += ended.ok
+        for attempt in ended.attempts:
+            durations += attempt.duration_ms
         if ended.has_branch and (run.branch_at is None or run.branch_at <= ended.path):
             run.branch, run.branch_at = ended.branch, ended.path
         if not ended.ok and ended.error is not None and len(run.failed) < FAILED_MAX:
             run.failed = (*run.failed, (ended.path, ended.error))
+    level.done += len(event.ended)
+    level.succeeded += succeeded
+    level.failed += len(event.ended) - succeeded
     state.drop_timers(run.id, group=chunk.id)
     withdraw_items(state, chunk)
     close_levels(run.loop)
@@ -149,9 +176,12 @@ def put(level: LoopState, index: int, value: Any) -> None:
     """Set a result at its index, whatever came before."""
     assert index >= level.stored, "what is stored has ended"
     place, held = index - level.stored, level.held
-    while len(held) <= place:
-        held.append(None)
-    held[place] = value
+    if place < len(held):
+        held[place] = value
+        return
+    if place > len(held):
+        held += [None] * (place - len(held))
+    held.append(value)
 
 
 def close_levels(loop: LoopState) -> None:

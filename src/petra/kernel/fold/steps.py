@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 from petra.kernel import events as e
 from petra.kernel.fold.histories import history
@@ -21,6 +21,9 @@ from petra.kernel.state import (
     State,
     StepRun,
 )
+
+_NOTHING: Final[list[tuple[str, str, int]]] = []
+"""What runs hold that hold no resources: one list for all."""
 
 
 def step_started(state: State, event: e.StepStarted) -> None:
@@ -54,7 +57,7 @@ def _run_of(state: State, event: e.StepStarted, token: ReadyToken) -> StepRun:
     """Make the run of one token."""
     run = StepRun(
         event.run, event.step, token.args if event.args is None else event.args, token.stack, token.seen,
-        token.source, token.output, state.now, state.seq, token.id, token.arrow, event.resources, token.joined,
+        token.source, token.output, state.now, state.seq, token.id, token.arrow, event.resources or _NOTHING, token.joined,
         token.merged,
     )  # fmt: skip
     if event.stack is not None:
@@ -97,7 +100,7 @@ def consume(state: State, tokens: list[ReadyToken], group_id: str | None) -> Non
         close(state, group)
     for token in tokens:
         take_token(state, token.id)
-    if group is not None and group.members:
+    if group is not None and group.living:
         state.detach(group)
 
 
@@ -117,8 +120,8 @@ def step_ended(state: State, event: e.StepEnded) -> None:
     """A run ended: its writes, its sum, and the tokens it produced."""
     run = ended_run(state, event)
     activation = activation_of(state, run, event)
-    for made in event.writes:
-        write(state, made, run.stack)
+    for change in event.writes:
+        write(state, change, run.stack)
     if event.error is not None and (event.handled or not run.compensates):
         last_error(state, event)
     if event.has_branch and run.stack:
@@ -208,13 +211,13 @@ def produce(
             group.items, group.arcs = [*new.items], [*new.arcs]
         state.add_group(group)
         state.touched.setdefault(new.id, {})
-    for made in event.produced:
+    for token in event.produced:
         stack = run.stack
         carried = output
-        if made.index is not None and event.group is not None:
-            stack = (*stack, Branch(event.group.id, made.index))
+        if token.index is not None and event.group is not None:
+            stack = (*stack, Branch(event.group.id, token.index))
             carried = None  # a branch begins without an output of its own
-        add(state, made, stack, seen, activation, carried, run.step)
+        add(state, token, stack, seen, activation, carried, run.step)
 
 
 def withdrawn(state: State, event: e.Withdrawn) -> None:

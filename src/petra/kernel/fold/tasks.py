@@ -71,8 +71,8 @@ def attempt_ended(state: State, event: e.AttemptEnded) -> None:
     run.retrying = True
     if event.attempt.error is not None:
         run.errors = (*run.errors, event.attempt.error)
-    for made in event.writes:
-        write(state, made, run.stack)
+    for change in event.writes:
+        write(state, change, run.stack)
     timers(state, event.timers)
 
 
@@ -123,11 +123,11 @@ def item_changed(state: State, event: e.ItemChanged) -> None:
 
 def _stop(state: State, item: WorkItem, ids: list[str]) -> None:
     """Let the timers of a work item stand still (none where an older log let them go on)."""
-    found = [state.timers[timer_id] for timer_id in ids]
+    running = [state.timers[timer_id] for timer_id in ids]
     item.stopped = tuple(
-        structs.replace(timer, due=max(0.0, timer.due - state.now)) for timer in found
+        structs.replace(timer, due=max(0.0, timer.due - state.now)) for timer in running
     )
-    for timer in found:
+    for timer in running:
         state.drop_timer(timer.id)
 
 

@@ -63,7 +63,7 @@ def take_token(state: State, token_id: str) -> ReadyToken:
     token = state.take_token(token_id)
     if token.group and (nobody := state.groups.get(token.group)) is not None and not nobody.fired:
         nobody.empty = ""
-        if not nobody.members and not nobody.arrived:
+        if not nobody.living and not nobody.arrived:
             state.forget_group(nobody)  # it was withdrawn
     if not token.stack:
         return token

@@ -80,7 +80,7 @@ _MISSING: Any = object()
 def who_waits(state: State, name: str, key: Any) -> str | None:
     """Return the place that has waited longest for a signal."""
     wanted = {name: None, address(name, key): None}
-    first = [next(iter(found.items())) for one in wanted if (found := state.listening.get(one))]
+    first = [next(iter(places.items())) for one in wanted if (places := state.listening.get(one))]
     return min(first, key=lambda pair: pair[1])[0] if first else None
 
 
@@ -94,8 +94,8 @@ def keep(state: State, signal: Signal) -> None:
 def kept_for(state: State, name: str, key: Any) -> Signal | None:
     """Return the signal that was kept longest and serves a wait; one without a key takes any."""
     if key is not None:
-        found = state.mailbox.get(address(name, key))
-        return next(iter(found.values())) if found else None
+        signals = state.mailbox.get(address(name, key))
+        return next(iter(signals.values())) if signals else None
     mail = state.mail_of.get(name)
     if not mail:
         return None

@@ -47,11 +47,11 @@ def scopes_of(
     state: State, stack: Stack, loop: tuple[str, tuple[int, ...]] | None
 ) -> list[tuple[WriteScope, int]]:
     """Return the groups and parallel loops a writer is inside of, with its index in each."""
-    found = [
+    scopes = [
         (WriteScope(level.group), level.branch) for level in stack if level.group in state.groups
     ]
     if loop is None:
-        return found
+        return scopes
     run_id, path = loop
     run = state.runs[run_id]
     level: LoopState | None = run.loop
@@ -60,9 +60,9 @@ def scopes_of(
             break
         # logs of earlier versions do not say whether a loop is parallel
         if run.parallel[depth] if run.parallel else level.max_in_flight > 1:
-            found.append((WriteScope(run_id, path[:depth]), index))
+            scopes.append((WriteScope(run_id, path[:depth]), index))
         level = level.active.get(index)
-    return found
+    return scopes
 
 
 def writer_of(state: State, scope: WriteScope, key: str) -> KeyWriter | None:

@@ -71,10 +71,16 @@ def _judge(net: Net, initial: dict[str, int], ending: Final, limits: Limits) -> 
 
 def _shortest(findings: tuple[Finding, ...]) -> Counterexample | None:
     """Return the shortest way to a defect that is plain to see, or else to any."""
-    examples = [one.counterexample for one in findings if one.counterexample is not None]
+    examples = [
+        finding.counterexample for finding in findings if finding.counterexample is not None
+    ]
     return min(
         examples,
-        key=lambda one: (one.kind == "dead", one.kind == "endless", len(one.firings)),
+        key=lambda example: (
+            example.kind == "dead",
+            example.kind == "endless",
+            len(example.firings),
+        ),
         default=None,
     )
 
@@ -82,13 +88,15 @@ def _shortest(findings: tuple[Finding, ...]) -> Counterexample | None:
 def _notes(net: Net, ending: Final) -> tuple[str, ...]:
     notes = []
     transitions = net.transitions.values()
-    if any(one.guard is not None or one.fire is not None for one in transitions):
+    if any(
+        transition.guard is not None or transition.fire is not None for transition in transitions
+    ):
         notes.append(
             "guards and fire functions are left open: a defect may need choices that they never make"
         )
-    if any(one.priority for one in transitions):
+    if any(transition.priority for transition in transitions):
         notes.append("priorities are left open: every order of firing was considered")
-    if any(one.resets for one in transitions):
+    if any(transition.resets for transition in transitions):
         notes.append(
             "with reset arcs soundness is undecidable in general; "
             "a verdict here rests on a search that saw every marking, or on a real defect"

@@ -52,38 +52,38 @@ def explain(
 
 
 def _findings(net: FlowNet, space: Space, *, full: bool, dead_known: bool) -> tuple[Finding, ...]:
-    found: dict[Property, Counterexample] = {}
+    examples: dict[Property, Counterexample] = {}
     for defect, index in space.defects.items():
         shortest = defect is Defect.STUCK or (full and defect is not Defect.GROWING)
         example = _example(net, defect, space.firings(index), shortest=shortest)
-        if defect is not Defect.ENDLESS or example.breaks not in found:
-            found[example.breaks] = example
+        if defect is not Defect.ENDLESS or example.breaks not in examples:
+            examples[example.breaks] = example
     dead: tuple[str, ...] = ()
     if dead_known and net.goal.any_of is None:
         dead = tuple(name for flow in space.dead_flows() for name in net.flows[flow].path)
         if dead:
-            found["no-dead-transitions"] = _dead_example(net, dead)
+            examples["no-dead-transitions"] = _dead_example(net, dead)
     return statuses(
-        net, found, otherwise="holds" if full and space.complete else "unknown", dead=dead
+        net, examples, otherwise="holds" if full and space.complete else "unknown", dead=dead
     )
 
 
 def _findings_by_trail(net: FlowNet, space: Space) -> tuple[Finding, ...]:
-    found: dict[Property, Counterexample] = {}
+    examples: dict[Property, Counterexample] = {}
     for defect, index in space.defects.items():
         # Where the small net is stuck, the whole one may still move, but never to an end.
         seen = Defect.ENDLESS if defect is Defect.STUCK else defect
         example = _example(net, seen, space.firings(index), shortest=False)
-        found.setdefault(example.breaks, example)
+        examples.setdefault(example.breaks, example)
     if not space.defects:
         flow = space.packing.net.flows[space.dead_flows()[0]]
-        found["no-dead-transitions"] = _dead_example(net, flow.path, among=True)
-    return statuses(net, found, otherwise="unknown")
+        examples["no-dead-transitions"] = _dead_example(net, flow.path, among=True)
+    return statuses(net, examples, otherwise="unknown")
 
 
 def statuses(
     net: FlowNet,
-    found: Mapping[Property, Counterexample],
+    examples: Mapping[Property, Counterexample],
     *,
     otherwise: Status,
     dead: tuple[str, ...] = (),
@@ -100,11 +100,11 @@ def statuses(
         Finding(
             property=name,
             status="violated"
-            if name in found
+            if name in examples
             else otherwise
             if name in required
             else "not-required",
-            counterexample=found.get(name),
+            counterexample=examples.get(name),
             transitions=dead if name == "no-dead-transitions" else (),
         )
         for name in asked

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 def source_places(net: Net) -> list[str]:
     """Return the places that no transition produces into."""
-    fed = {place for one in net.transitions.values() for place in one.outputs}
+    fed = {place for transition in net.transitions.values() for place in transition.outputs}
     return [place for place in net.places if place not in fed]
 
 

@@ -37,8 +37,8 @@ class Stubborn:
                 takers[place].add(index)
                 if flow.gives.get(place, 0) < needed:
                     losers[place].add(index)
-            for place, given in flow.gives.items():
-                if given > flow.needs.get(place, 0):
+            for place, count in flow.gives.items():
+                if count > flow.needs.get(place, 0):
                     feeders[place].add(index)
         self.feeders = feeders
         #: With an enabled flow come those that could disable it and those that it could disable.

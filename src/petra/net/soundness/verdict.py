@@ -74,5 +74,6 @@ class Verdict(Struct, frozen=True):
     def finding(self, name: Property) -> Finding:
         """Return what was found about one property; ``unknown`` when nothing was."""
         return next(
-            (one for one in self.findings if one.property == name), Finding(name, "unknown")
+            (finding for finding in self.findings if finding.property == name),
+            Finding(name, "unknown"),
         )

@@ -64,20 +64,20 @@ class Document(Struct, dict=True):
     @cached_property
     def steps(self) -> dict[str, Step]:
         """The steps by name; of two with one name, the first."""
-        found: dict[str, Step] = {}
+        by_name: dict[str, Step] = {}
         for step in self.playbook.workflow:
             if step.step:
-                found.setdefault(step.step, step)
-        return found
+                by_name.setdefault(step.step, step)
+        return by_name
 
     @cached_property
     def homes(self) -> dict[str, StepHome]:
         """Where each task belongs, by the task's name; of several, the first."""
-        found: dict[str, StepHome] = {}
+        homes: dict[str, StepHome] = {}
         for path, step, tasks in self.pipelines():
             for task in tasks:
-                found.setdefault(task.name, StepHome(step, undoes="compensate" in path))
-        return found
+                homes.setdefault(task.name, StepHome(step, undoes="compensate" in path))
+        return homes
 
     def pipelines(self) -> Iterator[tuple[Path, Step, list[Task]]]:
         """Yield every pipeline with its place: those of steps and of compensations."""

@@ -120,41 +120,41 @@ class Keys:
     @cached_property
     def _written(self) -> frozenset[str]:
         spec = self.document.playbook.executor.spec
-        found = {*spec.ctx, *ENGINE_KEYS}
+        known = {*spec.ctx, *ENGINE_KEYS}
         for step in self.document.playbook.workflow:
             merge = step.spec.join.merge if step.spec.join is not None else None
             if merge is not None and merge.into is not None:
-                found.add(merge.into)
+                known.add(merge.into)
         for path, _, tasks in self.document.pipelines():
             for index, task in enumerate(tasks):
                 for _, action in actions(task, (*path, index)):
-                    found.update(action.set_ctx or {})
-        return frozenset(key.partition(".")[0] for key in found)
+                    known.update(action.set_ctx or {})
+        return frozenset(key.partition(".")[0] for key in known)
 
     def _items(self, step: int) -> frozenset[str]:
         """The keys of ``iter`` in a step: the items of its loops, and what its tasks write."""
         if step not in self._known_items:
-            found = {"index", "parent"}
+            known = {"index", "parent"}
             loop = self.document.playbook.workflow[step].loop
             while loop is not None:
-                found.add(loop.iterator)
+                known.add(loop.iterator)
                 loop = loop.loop
             for place, _, tasks in self.document.pipelines():
                 if place[1] == step:
                     for index, task in enumerate(tasks):
                         for _, action in actions(task, (*place, index)):
-                            found.update(key.partition(".")[0] for key in action.set_iter or {})
-            self._known_items[step] = frozenset(found)
+                            known.update(key.partition(".")[0] for key in action.set_iter or {})
+            self._known_items[step] = frozenset(known)
         return self._known_items[step]
 
     # Results
 
     def _result(self, path: Path, use: Use, read: tuple[str, ...]) -> Fault | None:
         step = self.document.playbook.workflow[int(path[1])] if path[0] == "workflow" else None
-        found = self._meant(path, use, read, step)
-        if found is None:
+        meant = self._meant(path, use, read, step)
+        if meant is None:
             return None
-        length, fields = found
+        length, fields = meant
         if len(read) <= length or read[length] in fields.names:
             return None
         before, key = ".".join(read[:length]), read[length]

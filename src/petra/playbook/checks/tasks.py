@@ -10,7 +10,10 @@ from typing import Any
 from petra.kinds import SERVER_KINDS
 from petra.playbook.checks.document import Document
 from petra.playbook.checks.names import actions
+from petra.playbook.checks.numbers import check_numbers
+from petra.playbook.checks.schemas import check_schemas
 from petra.playbook.decode import Path
+from petra.playbook.durations import as_seconds
 from petra.playbook.model import AdmitRule, PolicyRule, Step, Task
 from petra.playbook.pins import CONTENT
 from petra.playbook.tree import Map
@@ -53,7 +56,8 @@ def check_tasks(document: Document) -> None:
                     f"a '{task.kind}' task is run by the server and must be the only task of step '{step.step}'",
                     "move it into a step of its own",
                 )  # fmt: skip
-    _schemas(document)
+    check_numbers(document)
+    check_schemas(document)
 
 
 def _retries(document: Document, path: Path, task: Task) -> None:
@@ -68,7 +72,8 @@ def _retries(document: Document, path: Path, task: Task) -> None:
             elif value == "retry_after":
                 continue
             else:
-                hint = "write a number of seconds, or 'retry_after'"
+                seconds = as_seconds(value) or "write a number of seconds"
+                hint = f"{seconds}, or 'retry_after'"
             words = f"'{key}' of a retry cannot be '{value}'"
             document.problems.error("P106", document.at(*place, key), words, hint)
 
@@ -216,8 +221,8 @@ def _many(document: Document, path: Path, given: Mapping[str, Any]) -> None:
 
 def _listed(given: Mapping[str, Any], key: str) -> list[Any]:
     """Return a list of a task; one of another type has been reported."""
-    found = given.get(key)
-    return found if isinstance(found, list) else []
+    listed = given.get(key)
+    return listed if isinstance(listed, list) else []
 
 
 def _exactly_one(
@@ -250,28 +255,3 @@ def _human(document: Document, path: Path, given: Mapping[str, Any]) -> None:
                 f"an escalation cannot '{do}'",
                 "one of " + ", ".join(map(str, (*_ESCALATIONS, *actions))),
             )
-
-
-def _schemas(document: Document) -> None:
-    for leaf in document.leaves:
-        if leaf.facts.get("schema") and isinstance(leaf.value, dict):
-            reason = _schema_fault(leaf.value)
-            if reason is not None:
-                document.problems.error(
-                    "P126",
-                    document.at(*leaf.path),
-                    f"not a JSON Schema: {reason}",
-                    "see json-schema.org for the keywords",
-                )
-
-
-def _schema_fault(schema: dict[str, Any]) -> str | None:
-    from jsonschema_rs import ValidationError, meta  # noqa: PLC0415 - most playbooks have no schema
-
-    try:
-        meta.validate(schema)
-    except ValidationError as error:
-        return str(error.message)
-    except Exception as error:  # noqa: BLE001 - an unknown $schema is reported in many ways
-        return str(error)
-    return None

@@ -93,7 +93,7 @@ class _Templates:
         """Tell whether a text holds a template of ours; braces mean other things in other languages."""
         if _TEMPLATE.search(leaf.value):
             return True
-        heads = (found[1] for found in _HEAD.finditer(leaf.value))
+        heads = (head[1] for head in _HEAD.finditer(leaf.value))
         return leaf.path[-1] != "code" and any(head in self.steps for head in heads)
 
     def _bare_guard(self, path: Path, text: str) -> None:
@@ -212,11 +212,11 @@ class _Templates:
         """Return the names of the items of the loops around a place."""
         step = self.document.playbook.workflow[int(path[1])] if path[0] == "workflow" else None
         loop = step.loop if step is not None else None
-        found = set()
+        names = set()
         while loop is not None:
-            found.add(loop.iterator)
+            names.add(loop.iterator)
             loop = loop.loop
-        return found
+        return names
 
     def _unknown(
         self, read: PathUse, at: Mark, use: Use, known: Iterable[str], items: set[str]

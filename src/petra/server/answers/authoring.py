@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 
@@ -266,6 +266,24 @@ class LastOutcome(Shape, frozen=True):
 
     id: str
     status: str
+
+
+class ProofTold(Shape, frozen=True):
+    """Whether a net is sound, and what was found of it first; ``gated``: if guards allow."""
+
+    verdict: Literal["sound", "unsound", "undecided"]
+    gated: bool
+    words: str
+
+
+class PlaybookStanding(Shape, frozen=True):
+    """How a playbook stands: its proof, how many executions are open, what came of the last ones, the newest first."""
+
+    path: str
+    digest: str
+    proof: ProofTold
+    open: int
+    last: list[LastOutcome]
 
 
 class Heat(Shape, frozen=True):

@@ -97,8 +97,33 @@ class ServerLimits(Shape, frozen=True):
     """What the server takes at most."""
 
     body_bytes: int
+    body_s: float
+    object_bytes: int
     page: int
     wait_s: int
+    frames: int
+    """Records in one answer of ``frames``."""
+    operation_ids: int
+    """Executions that an operation names; a filter finds any number."""
+
+
+class Features(Shape, frozen=True):
+    """What this server has, of what not every one has."""
+
+    ui: bool
+    """The pages of the web UI are built."""
+    secrets: bool
+    """It keeps credentials."""
+    oidc: bool
+    """One may log in at a provider."""
+    large_values: bool
+    """Values that are too large for an event are stored as objects."""
+    shared: bool
+    """Several servers share its store."""
+    traces: bool
+    """It makes traces."""
+    agents: bool
+    """It answers agents at ``/mcp``."""
 
 
 class LogIns(Shape, frozen=True):
@@ -114,7 +139,10 @@ class Meta(Shape, frozen=True):
     version: str
     base: str
     limits: ServerLimits
+    features: Features
     log_in: LogIns
+    pools: list[str]
+    """The pools that have workers here, for who may see it."""
     troubles: list[str]
 
 
@@ -127,6 +155,8 @@ class PoolItem(Shape, frozen=True):
     busy: int
     waiting: int
     trouble: str | None
+    first: str | None
+    """The execution whose run goes out next, while some wait."""
 
 
 class ResourceHolder(Shape, frozen=True):
@@ -167,6 +197,13 @@ class WorkerItem(Shape, frozen=True):
     state: str
     namespaces: list[str] | None
     """Whose runs it may do, if not those of all namespaces."""
+    kinds: list[str] | None
+    """The kinds of tools that it knows; null: it did not say, and gets runs of any."""
+    version: str
+    """That of Petra there; empty for a worker beside the server."""
+    labels: dict[str, str]
+    executions: list[str]
+    """Those of the namespace that it has runs of; of very many, the first by name."""
 
 
 class ShardItem(Shape, frozen=True):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from petra.desk.now import Now, Progress
-from petra.server.answers.overview import Counts, OperationItem
+from petra.server.answers.overview import Counts, OperationItem, WorkerItem
 from petra.server.answers.stories import WholeRecord
 from petra.server.shapes import ExecutionFacts, PlaybookItem, Shape, WorkItem
 from petra.story.frames import Frames
@@ -38,12 +38,16 @@ class LiveHint(Shape, frozen=True):
     execution: str
     run: str
     attempt: dict[str, Any]
+    next_at: str | None
+    note: str
+    """What went wrong, in words."""
     of: int | None = None
 
 
 class PrintedLines(Shape, frozen=True):
-    """What tasks printed."""
+    """What tasks printed: of the ``run`` that is listened to, or of all of them where that is null."""
 
+    run: int | None
     lines: list[LogLine]
 
 
@@ -64,6 +68,21 @@ class GoneExecution(Shape, frozen=True):
     """An execution that was deleted."""
 
     id: str
+
+
+class GoneItem(Shape, frozen=True):
+    """A work item that is none of the reader's any more: it is somebody else's, or was deleted."""
+
+    execution: str
+    id: str
+
+
+class ListSnapshot(Shape, frozen=True):
+    """What lists show as the stream begins: of the topics that are listened to, the first rows."""
+
+    executions: list[ExecutionFacts] | None = None
+    work_items: list[WorkItem] | None = None
+    workers: list[WorkerItem] | None = None
 
 
 class Goodbye(Shape, frozen=True):
@@ -155,6 +174,18 @@ class ItemRowMessage(StreamMessage, frozen=True, tag="item.row"):
     data: WorkItem
 
 
+class ItemGoneMessage(StreamMessage, frozen=True, tag="item.gone"):
+    """A work item that was told of is none of the reader's any more."""
+
+    data: GoneItem
+
+
+class SnapshotMessage(StreamMessage, frozen=True, tag="snapshot"):
+    """How things stand as the stream begins; its id is where it goes on from."""
+
+    data: ListSnapshot
+
+
 class CountsMessage(StreamMessage, frozen=True, tag="counts"):
     """How many executions there are by status, of those that the filter finds."""
 
@@ -184,6 +215,6 @@ ExecutionMessage = (
     | ResetMessage | GoneMessage | ByeMessage
 )  # fmt: skip
 ListMessage = (
-    HelloMessage | ExecutionRowMessage | GoneMessage | CountsMessage | ItemRowMessage | OperationMessage | WorkerRowMessage
+    HelloMessage | SnapshotMessage | ExecutionRowMessage | GoneMessage | ItemGoneMessage | CountsMessage | ItemRowMessage | OperationMessage | WorkerRowMessage
     | AppliedMessage | ResetMessage | ByeMessage
 )  # fmt: skip

@@ -1,50 +1,32 @@
-"""Users, tokens, sessions, namespaces, roles; and the audit. Who may do what with them is the register's to say."""
+"""Tokens, sessions, namespaces, roles; and the audit. Who may do what with them is the register's to say."""
 
 from __future__ import annotations
 
 from typing import Any
 
 import msgspec
-from litestar import Response, Router, delete, get, patch, post
+from litestar import Response, Router, delete, get, post
 from litestar.params import FromPath, FromQuery, JSONBody
 
-from petra.accounts import Session, User
+from petra.accounts import Session
 from petra.accounts.audit import NEWEST
 from petra.accounts.secrets import digest
-from petra.accounts.shown import moment, token_data, user_data
-from petra.desk.principal import EVERYWHERE, POWERS, May, Principal, roles_in
+from petra.accounts.shown import moment, token_data
+from petra.desk.principal import EVERYWHERE, POWERS, May
 from petra.server.answers.overview import AuditEntry, AuditVerified, NamespaceItem
 from petra.server.needs import KNOWN, Where, needs
 from petra.server.openapi import answers
+from petra.server.paging import MOST, Cursor, paged
 from petra.server.parameters import Limit, MaybeNumber, page_size
 from petra.server.problems import ProblemError
-from petra.server.service import AnyHttpRequest, Here, TheService, Who
+from petra.server.service import AnyHttpRequest, TheService, Who
 from petra.server.shapes import Page, Shape
 
-_ADMIN = needs(May.ADMINISTER, where=Where.SOMEWHERE)
 _CHIEF = needs(May.ADMINISTER, where=Where.EVERYWHERE)
 
 
 class Body(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """What is given."""
-
-
-class NewUser(Body, frozen=True, kw_only=True):
-    """A user with a password, or a service account without one."""
-
-    name: str
-    roles: list[str] = []
-    password: str = ""
-    service: bool = False
-    act_as: bool = False
-
-
-class UserChange(Body, frozen=True, kw_only=True):
-    """What of a user becomes otherwise; what is not said stays."""
-
-    roles: list[str] | None = None
-    password: str | None = None
-    disabled: bool | None = None
 
 
 class NewToken(Body, frozen=True, kw_only=True):
@@ -61,19 +43,6 @@ class NewNamespace(Body, frozen=True, kw_only=True):
     """A namespace."""
 
     name: str
-
-
-class UserItem(Shape, frozen=True):
-    """A user as it is shown."""
-
-    name: str
-    kind: str
-    roles: list[str]
-    act_as: bool
-    disabled: bool
-    created: str | None
-    issuer: str
-    """The provider that vouches for it, if one does."""
 
 
 class TokenItem(Shape, frozen=True):
@@ -97,6 +66,13 @@ class MadeToken(TokenItem, frozen=True):
     token: str
 
 
+class RoleItem(Shape, frozen=True):
+    """A role, and what it lets somebody do."""
+
+    role: str
+    may: list[str]
+
+
 class SessionItem(Shape, frozen=True):
     """A session as it is shown."""
 
@@ -107,10 +83,6 @@ class SessionItem(Shape, frozen=True):
     current: bool
 
 
-def _user(user: User) -> UserItem:
-    return UserItem(**user_data(user))
-
-
 def _session(session: Session, current: str) -> SessionItem:
     return SessionItem(
         id=session.id, created=moment(session.created), until=moment(session.until), address=session.address,
@@ -118,60 +90,14 @@ def _session(session: Session, current: str) -> SessionItem:
     )  # fmt: skip
 
 
-@get("/users", opt=needs(May.ADMINISTER, May.DECIDE, May.STEER, where=Where.SOMEWHERE))
-async def users(
-    service: TheService, here: Here, q: FromQuery[str] = "", limit: Limit = 100
-) -> Page[UserItem]:
-    """List the users that you administer; others find with ``q`` those of their namespace by a part of their names."""
-    most = page_size(limit)
-    if here.has_somewhere(frozenset({May.ADMINISTER})):
-        found = await service.register.users(here)
-        return Page(
-            items=[_user(one) for one in found if q.casefold() in one.name.casefold()][:most]
-        )
-    if not q:
-        raise ProblemError(
-            "bad-request", "who does not administer users says 'q': a part of a name"
-        )
-    acts = frozenset({May.DECIDE, May.STEER}) & here.may
-    known = await service.register.known_in(here, q, most) if acts else []
-    return Page(items=[_colleague(one, here) for one in known])
-
-
-def _colleague(user: User, here: Principal) -> UserItem:
-    """Return what others than administrators see of a user."""
-    roles = [f"{role}@{here.namespace}" for role in roles_in(user.grants, here.namespace)]
-    return UserItem(
-        name=user.name, kind=user_data(user)["kind"], roles=roles, act_as=False, disabled=False, created=None,
-        issuer="",
-    )  # fmt: skip
-
-
-@post("/users", status_code=201, opt=_ADMIN)
-async def add_user(service: TheService, who: Who, data: JSONBody[NewUser]) -> UserItem:
-    """Add a user, or a service account."""
-    user = await service.register.add_user(
-        who, data.name, data.roles, password=data.password, service=data.service, act_as=data.act_as
-    )
-    return _user(user)
-
-
-@patch("/users/{name:str}", status_code=200, opt=_ADMIN)
-async def change_user(
-    service: TheService, who: Who, name: FromPath[str], data: JSONBody[UserChange]
-) -> UserItem:
-    """Change the roles or the password of a user, or disable one; sessions end where they must."""
-    changed = await service.register.change_user(
-        who, name, roles=data.roles, password=data.password, disabled=data.disabled
-    )
-    return _user(changed)
-
-
 @get("/tokens", opt=KNOWN)
-async def tokens(service: TheService, who: Who) -> Page[TokenItem]:
-    """List the tokens that you may revoke."""
-    found = await service.register.tokens(who)
-    return Page(items=[TokenItem(**token_data(one)) for one in found])
+async def tokens(
+    service: TheService, who: Who, limit: Limit = MOST, cursor: Cursor = None
+) -> Page[TokenItem]:
+    """List the tokens that you may revoke, the latest first."""
+    issued = await service.register.tokens(who)
+    page, behind = paged(issued, lambda one: (-one.created, one.id), cursor, limit)
+    return Page(items=[TokenItem(**token_data(one)) for one in page], next=behind)
 
 
 @post("/tokens", status_code=201, opt=KNOWN)
@@ -193,10 +119,17 @@ async def revoke(service: TheService, who: Who, token: FromPath[str]) -> None:
 
 
 @get("/sessions", opt=KNOWN)
-async def sessions(service: TheService, who: Who, request: AnyHttpRequest) -> Page[SessionItem]:
-    """List your sessions."""
-    found = await service.register.sessions(who)
-    return Page(items=[_session(one, request.state.session) for one in found])
+async def sessions(
+    service: TheService,
+    who: Who,
+    request: AnyHttpRequest,
+    limit: Limit = MOST,
+    cursor: Cursor = None,
+) -> Page[SessionItem]:
+    """List your sessions, the latest first."""
+    begun = await service.register.sessions(who)
+    page, behind = paged(begun, lambda one: (-one.created, one.id), cursor, limit)
+    return Page(items=[_session(one, request.state.session) for one in page], next=behind)
 
 
 @delete("/sessions/{session:str}", status_code=204, opt=KNOWN)
@@ -206,16 +139,25 @@ async def end_session(service: TheService, who: Who, session: FromPath[str]) -> 
 
 
 @get("/roles", opt=KNOWN)
-async def roles(who: Who) -> dict[str, list[str]]:
-    """Say what each role lets somebody do; every other role is a group that playbooks name, and may decide."""
+async def roles(who: Who, limit: Limit = MOST, cursor: Cursor = None) -> Page[RoleItem]:
+    """List the roles and what each lets somebody do; every other role is a group that playbooks name, and may decide."""
     del who
-    return {role: sorted(power.name.lower() for power in may) for role, may in POWERS.items()}
+    known = [
+        RoleItem(role=role, may=sorted(power.name.lower() for power in may))
+        for role, may in POWERS.items()
+    ]
+    page, behind = paged(known, lambda one: (one.role,), cursor, limit)
+    return Page(items=page, next=behind)
 
 
 @get("/namespaces", opt=KNOWN)
-async def namespaces(service: TheService, who: Who) -> Page[str]:
+async def namespaces(
+    service: TheService, who: Who, limit: Limit = MOST, cursor: Cursor = None
+) -> Page[str]:
     """List the namespaces in which you have a role."""
-    return Page(items=await service.register.namespaces(who))
+    known = await service.register.namespaces(who)
+    page, behind = paged(known, lambda one: (one,), cursor, limit)
+    return Page(items=page, next=behind)
 
 
 @post("/namespaces", status_code=201, opt=_CHIEF | answers(NamespaceItem))
@@ -271,7 +213,7 @@ async def verify(service: TheService) -> Response[dict[str, Any]]:
 def router(base: str) -> Router:
     """Return the routes of accounts."""
     handlers = [
-        users, add_user, change_user, tokens, issue, revoke, sessions, end_session, roles, namespaces,
+        tokens, issue, revoke, sessions, end_session, roles, namespaces,
         add_namespace, audit, verify,
     ]  # fmt: skip
     return Router(path=base, route_handlers=handlers, tags=["accounts"])

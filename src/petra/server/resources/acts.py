@@ -13,12 +13,13 @@ from petra.desk.trying import DryRun, tried
 from petra.engine.codec import from_row
 from petra.kernel import commands as c
 from petra.kernel import events as e
-from petra.server.conditions import IfMatch, entity_tag
+from petra.server.conditions import IfMatch, entity_tag, version_seen
 from petra.server.needs import needs
 from petra.server.openapi import tries
 from petra.server.parameters import wait_of
 from petra.server.problems import ProblemError
-from petra.server.resources.executions import Key, Prefer, command_id, shown_execution
+from petra.server.repeats import Key, command_id
+from petra.server.resources.executions import Prefer, shown_execution
 from petra.server.service import TheService, Who
 from petra.server.shapes import Execution
 from petra.server.waiting import status_of, wait_for_rest
@@ -26,8 +27,6 @@ from petra.wire import Error
 
 LOOKED_BACK = 500
 """So many records before the answer the one of a signal is looked for; a batch holds fewer."""
-VERSION_DIGITS = 12
-"""A version has fewer digits than that."""
 
 
 Trial = Annotated[bool, QueryParameter(name="dry_run", required=False)]
@@ -59,11 +58,21 @@ class PatchBody(Body, frozen=True):
     reason: str = ""
 
 
+class GivenError(Body, frozen=True):
+    """Why a step failed, as an operator says."""
+
+    kind: str = "unknown"
+    message: str = ""
+    code: str | int | None = None
+    retryable: bool | None = None
+    details: Any = None
+
+
 class Outcome(Body, frozen=True):
     """How a step ended, as an operator decides: a result, or an error."""
 
     ok: Any = msgspec.UNSET
-    error: dict[str, Any] | None = None
+    error: GivenError | None = None
     reason: str = ""
 
 
@@ -110,9 +119,13 @@ async def _give_command(
     asked = command_id(who, key, f"{type(command).__name__} {execution}")
     answered = await service.desk.ask(who, execution, command, request=asked)
     if answered.refused:
-        code = "stale" if answered.refused.startswith(c.MOVED_ON) else "refused"
-        raise ProblemError(code, answered.refused)
+        raise refusal(answered.refused)
     return answered.version
+
+
+def refusal(words: str) -> ProblemError:
+    """Return the problem of what an execution refused: it has moved on since somebody looked, or it cannot be done."""
+    return ProblemError("stale" if words.startswith(c.MOVED_ON) else "refused", words)
 
 
 @post(
@@ -176,12 +189,14 @@ async def resume(
     service: TheService,
     who: Who,
     execution: FromPath[str],
+    data: JSONBody[Reason | None] = None,
     key: Key = None,
     prefer: Prefer = None,
     *,
     dry_run: Trial = False,
 ) -> Execution | DryRun:
-    """Go on."""
+    """Go on. A ``reason`` may be given as with other acts; the log has no place for it."""
+    del data
     return await _ask(service, who, execution, c.Resume(now=0.0), key, prefer, dry_run=dry_run)
 
 
@@ -201,16 +216,6 @@ async def cancel(
     return await _ask(service, who, execution, command, key, prefer, dry_run=dry_run)
 
 
-def _version(if_match: str | None) -> int | None:
-    """Return the version that somebody saw; None where any will do."""
-    version = (if_match or "*").strip().strip('"')
-    if version != "*" and not (
-        version.isascii() and version.isdigit() and len(version) <= VERSION_DIGITS
-    ):
-        raise ProblemError("stale", f"there is no version {version[:40]}")
-    return int(version) if version != "*" else None
-
-
 @patch("/executions/{execution:str}/ctx", status_code=200, opt=_ACT)
 async def patch_ctx(
     service: TheService,
@@ -223,7 +228,7 @@ async def patch_ctx(
     dry_run: Trial = False,
 ) -> Response[Execution | DryRun]:
     """Change values of ctx; with ``If-Match``, only if nothing happened since that version."""
-    command = c.PatchCtx(now=0.0, values=data.values, reason=data.reason, at=_version(if_match))
+    command = c.PatchCtx(now=0.0, values=data.values, reason=data.reason, at=version_seen(if_match))
     shown = await _ask(service, who, execution, command, key, None, dry_run=dry_run)
     headers = entity_tag(shown.version) if isinstance(shown, Execution) else {}
     return Response(shown, headers=headers)
@@ -243,10 +248,7 @@ async def override(
     """Decide the outcome of a step that runs or waits."""
     if (data.ok is msgspec.UNSET) == (data.error is None):
         raise ProblemError("bad-request", "give exactly one of 'ok' and 'error'")
-    try:
-        error = msgspec.convert(data.error, Error) if data.error is not None else None
-    except msgspec.ValidationError as wrong:
-        raise ProblemError("bad-request", f"'error': {wrong}") from None
+    error = Error(**msgspec.structs.asdict(data.error)) if data.error is not None else None
     result = None if data.ok is msgspec.UNSET else data.ok
     command = c.Override(
         now=0.0, step=step, ok=error is None, result=result, error=error, reason=data.reason

@@ -9,33 +9,33 @@ from litestar import Response, Router, post
 from litestar.params import FromPath, JSONBody
 
 from petra.desk import ForkRequest, Move
-from petra.desk.carrying import carry_out
+from petra.desk.branching import branch
 from petra.desk.ids import chosen_id
+from petra.desk.moving import move
 from petra.desk.principal import May
 from petra.desk.trying import DryRun, tried_branch, tried_move
 from petra.server.needs import needs
 from petra.server.openapi import tries
 from petra.server.parameters import wait_of
 from petra.server.problems import ProblemError
+from petra.server.repeats import Key, Keyed, asked_under
 from petra.server.resources.acts import Body, Trial
 from petra.server.resources.executions import (
-    Key,
     Prefer,
     Text,
     answer_of,
-    command_id,
     definition_text,
     shown_execution,
 )
-from petra.server.service import TheService, Who
+from petra.server.service import AnyHttpRequest, TheService, Who
 from petra.server.shapes import Execution
 from petra.server.waiting import status_of, wait_for_rest
 
 
 class BranchBody(Body, frozen=True, kw_only=True):
-    """What a branch may go on with: another playbook, other values."""
+    """What a branch may go on with: another playbook, by its path or as text, and other values."""
 
-    playbook: str = ""
+    playbook: str | Text = ""
     set: dict[str, Any] | None = None
     reason: str = ""
     id: str = ""
@@ -61,6 +61,7 @@ class ForkBody(BranchBody, frozen=True, kw_only=True):
 async def rerun(
     service: TheService,
     who: Who,
+    request: AnyHttpRequest,
     execution: FromPath[str],
     data: JSONBody[Rerun],
     key: Key = None,
@@ -69,9 +70,10 @@ async def rerun(
     dry_run: Trial = False,
 ) -> Response[Execution | DryRun]:
     """Start an execution with the past of this one up to before a step was last started."""
-    command = command_id(who, key, f"rerun {execution}")
-    request = _request(service, execution, data, command, who.namespace, step=data.step)
-    return await _begin(service, who, request, prefer, dry_run=dry_run)
+    asked = await asked_under(service, request, who, key, f"rerun {execution}")
+    text = await _going_on(service, who, data, asked)
+    wanted = _request(service, execution, data, asked.command, who.namespace, text, step=data.step)
+    return await _begin(service, who, wanted, asked, prefer, dry_run=dry_run)
 
 
 @post(
@@ -82,6 +84,7 @@ async def rerun(
 async def fork(
     service: TheService,
     who: Who,
+    request: AnyHttpRequest,
     execution: FromPath[str],
     data: JSONBody[ForkBody],
     key: Key = None,
@@ -90,9 +93,23 @@ async def fork(
     dry_run: Trial = False,
 ) -> Response[Execution | DryRun]:
     """Start an execution with the past of this one up to a record."""
-    command = command_id(who, key, f"fork {execution}")
-    request = _request(service, execution, data, command, who.namespace, at=data.at)
-    return await _begin(service, who, request, prefer, dry_run=dry_run)
+    asked = await asked_under(service, request, who, key, f"fork {execution}")
+    text = await _going_on(service, who, data, asked)
+    wanted = _request(service, execution, data, asked.command, who.namespace, text, at=data.at)
+    return await _begin(service, who, wanted, asked, prefer, dry_run=dry_run)
+
+
+async def _going_on(service: TheService, who: Who, data: BranchBody, asked: Keyed) -> str:
+    """Return the text that a branch goes on with, if it is another one than that of its past.
+
+    A bare text is taken for one where it cannot be a path.
+    """
+    given = data.playbook
+    if asked.known is not None or given == "":
+        return ""
+    if isinstance(given, str) and ("\n" in given or given.startswith("{")):
+        return given
+    return await definition_text(service, who, given, None)
 
 
 def _request(
@@ -101,6 +118,7 @@ def _request(
     data: BranchBody,
     command: str,
     namespace: str,
+    text: str,
     *,
     step: str | None = None,
     at: int | None = None,
@@ -108,26 +126,27 @@ def _request(
     return ForkRequest(
         id=command, execution=chosen_id(namespace, data.id) if data.id else service.desk.new_id(), origin=origin,
         step=step, at=at,
-        playbook=data.playbook, workload=data.set, reason=data.reason, rest=False,
+        playbook=text, workload=data.set, reason=data.reason, rest=False,
     )  # fmt: skip
 
 
 async def _begin(
-    service: TheService, who: Who, request: ForkRequest, prefer: str | None, *, dry_run: bool
+    service: TheService,
+    who: Who,
+    wanted: ForkRequest,
+    asked: Keyed,
+    prefer: str | None,
+    *,
+    dry_run: bool,
 ) -> Response[Execution | DryRun]:
     wait = wait_of(prefer)
     if dry_run:
-        return Response(await tried_branch(service.engine, who, request), status_code=200)
-    known = await service.engine.store.answer(request.id) if request.id else None
-    if known is not None:  # the id of what was begun then
-        request = msgspec.structs.replace(
-            request, execution=msgspec.json.decode(known.body)["execution"]
-        )
-    reply = await carry_out(service.desk, who, request)
-    if reply.refused:
-        raise ProblemError("refused", reply.refused)
-    in_time = await wait_for_rest(service, who, request.execution, wait)
-    shown = await shown_execution(service, who, request.execution)
+        return Response(await tried_branch(service.engine, who, wanted), status_code=200)
+    answered = asked.known or await branch(service.engine, who, wanted, asked.sent)
+    if answered.refused:
+        raise ProblemError("refused", answered.refused)
+    in_time = await wait_for_rest(service, who, answered.execution, wait)
+    shown = await shown_execution(service, who, answered.execution)
     return answer_of(service, shown, status_of(201, in_time=in_time))
 
 
@@ -148,6 +167,7 @@ class MigrateBody(Body, frozen=True, kw_only=True):
 async def migrate(
     service: TheService,
     who: Who,
+    request: AnyHttpRequest,
     execution: FromPath[str],
     data: JSONBody[MigrateBody],
     key: Key = None,
@@ -157,16 +177,18 @@ async def migrate(
 ) -> Execution | DryRun:
     """Move a live execution to another definition, if that is proved to fit; steps are called otherwise as ``renamed`` says."""
     wait = wait_of(prefer)
-    text = await definition_text(service, who, data.playbook, data.version)
-    move = Move(
-        id=command_id(who, key, f"migrate {execution}"), execution=execution, playbook=text, renamed=data.renamed,
-        reason=data.reason, rest=False,
-    )  # fmt: skip
-    if dry_run:
-        return await tried_move(service.engine, move)
-    reply = await carry_out(service.desk, who, move)
-    if reply.refused:
-        raise ProblemError("refused", reply.refused)
+    asked = await asked_under(service, request, who, key, f"migrate {execution}")
+    answered = asked.known
+    if answered is None or dry_run:
+        text = await definition_text(service, who, data.playbook, data.version)
+        wanted = Move(
+            id=asked.command, execution=execution, playbook=text, renamed=data.renamed, reason=data.reason, rest=False,
+        )  # fmt: skip
+        if dry_run:
+            return await tried_move(service.engine, wanted)
+        answered = await move(service.engine, who, wanted, asked.sent)
+    if answered.refused:
+        raise ProblemError("refused", answered.refused)
     await wait_for_rest(service, who, execution, wait)
     return await shown_execution(service, who, execution)
 

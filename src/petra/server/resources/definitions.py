@@ -1,4 +1,4 @@
-"""Definitions: what executions run, under its digest, for ever the same; its graph; the versions of a path and their heat."""
+"""Definitions: what executions run, under its digest, for ever the same; its graph; the versions of a path, their heat, how it stands."""
 
 from __future__ import annotations
 
@@ -15,8 +15,9 @@ from petra.desk.principal import May
 from petra.net.compile import compile as compiled_net
 from petra.net.graph import net_graph, steps_graph
 from petra.playbook import InvalidPlaybookError, read
-from petra.server.answers.authoring import Graph, Heat, PlaybookWithText
+from petra.server.answers.authoring import Graph, Heat, PlaybookStanding, PlaybookWithText
 from petra.server.benches import input_of
+from petra.server.business_keys import LIVE
 from petra.server.needs import needs
 from petra.server.openapi import answers
 from petra.server.parameters import Limit, page_size
@@ -28,6 +29,8 @@ from petra.story import RunHistory, Story
 
 FOR_EVER = {"Cache-Control": "private, max-age=31536000, immutable"}
 LAST_MAX = 500
+LAST_SHOWN = 20
+"""So many outcomes stand in a row of a list."""
 LONG = 20_000
 """Logs with more records have no part in the heat."""
 SHORT = 64 * 1024
@@ -88,20 +91,38 @@ def _net(text: str) -> dict[str, Any]:
 
 @get("/playbooks/{path:str}/versions", opt=needs(May.SEE))
 async def versions(
-    service: TheService, here: Here, path: FromPath[str], limit: Limit = 100
+    service: TheService,
+    here: Here,
+    path: FromPath[str],
+    limit: Limit = 100,
+    cursor: FromQuery[str | None] = None,
 ) -> Page[PlaybookItem]:
     """List what was applied under a path, the current one first."""
-    return await versions_of(service, here, path, limit)
+    return await versions_of(service, here, path, limit, cursor)
 
 
-async def versions_of(service: TheService, here: Here, path: str, limit: int) -> Page[PlaybookItem]:
-    """Return what was applied under a path."""
-    rows = await service.engine.store.playbook_versions(
-        path, limit=page_size(limit), namespace=here.namespace
-    )
-    if not rows:
-        raise ProblemError("not-found", f"no playbook '{path[:100]}' was applied")
-    return Page(items=[playbook_item(row) for row in rows], next=None)
+async def versions_of(
+    service: TheService, here: Here, path: str, limit: int, cursor: str | None
+) -> Page[PlaybookItem]:
+    """Return what was applied under a path, behind the version whose digest is the cursor."""
+    most = page_size(limit)
+    rows, begin, read = list[PlaybookRow](), -1, most + 1
+    while True:
+        rows = await service.engine.store.playbook_versions(
+            path, limit=read, namespace=here.namespace
+        )
+        if not rows:
+            raise ProblemError("not-found", f"no playbook '{path[:100]}' was applied")
+        digests = [row.digest for row in rows]
+        begin = 0 if cursor is None else digests.index(cursor) + 1 if cursor in digests else -1
+        if len(rows) < read or 0 <= begin <= len(rows) - most - 1:
+            break
+        read *= 2
+    if begin < 0:
+        raise ProblemError("invalid-input", f"'cursor={cursor}' is no 'next' of this list"[:200])
+    page = rows[begin : begin + most]
+    more = page[-1].digest if page and len(rows) > begin + most else None
+    return Page(items=[playbook_item(row) for row in page], next=more)
 
 
 @get("/playbooks/{path:str}/heat", opt=needs(May.SEE) | answers(Heat))
@@ -162,7 +183,41 @@ def _step(runs: list[RunHistory]) -> dict[str, Any]:
     }
 
 
+@get("/playbooks/{path:str}/standing", opt=needs(May.SEE) | answers(PlaybookStanding))
+async def standing(service: TheService, here: Here, path: FromPath[str]) -> dict[str, Any]:
+    """Say how a playbook stands: whether its net is sound, how many executions of it are open, what came of the last ones."""
+    return await standing_of(service, here, path)
+
+
+async def standing_of(service: TheService, here: Here, path: str) -> dict[str, Any]:
+    """Say how a playbook stands; no log is read for that."""
+    row = await service.engine.store.find_playbook(path, None, here.namespace)
+    if row is None:
+        raise ProblemError("not-found", f"no playbook '{path[:100]}' was applied")
+    wanted = ExecutionFilter(playbook=row.name)
+    page = await service.desk.executions(here, wanted, limit=LAST_SHOWN)
+    within = msgspec.structs.replace(wanted, namespace=here.namespace)
+    counted = await service.engine.store.count_executions(within, "status")
+    return {
+        "path": row.path,
+        "digest": row.digest,
+        "proof": await _proof(service, row),
+        "open": sum(one.count for one in counted.rows if one.key in LIVE),
+        "last": [{"id": one.row.id, "status": one.row.status} for one in page.rows],
+    }
+
+
+async def _proof(service: TheService, row: PlaybookRow) -> dict[str, Any]:
+    try:
+        playbook = await service.texts.stored(row)
+    except InvalidPlaybookError:
+        return {"verdict": "undecided", "gated": False, "words": "this version cannot read it"}
+    proof = await service.engine.proofs.proof(service.engine.cache.compiled(playbook))
+    words = proof.note or next((one.message for one in proof.problems), "")
+    return {"verdict": proof.verdict, "gated": proof.gated, "words": words}
+
+
 def router(base: str) -> Router:
     """Return the routes of definitions."""
-    handlers = [definition, graph, versions, heat]
+    handlers = [definition, graph, versions, heat, standing]
     return Router(path=base, route_handlers=handlers, tags=["playbooks"])

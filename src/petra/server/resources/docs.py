@@ -9,7 +9,8 @@ from litestar import MediaType, Response, Router, get
 
 from petra.server.needs import OPEN
 from petra.server.openapi import description_of, operations
-from petra.server.problems import CODES
+from petra.server.problem_codes import CODES
+from petra.server.resources.problem_pages import html, link
 from petra.server.service import AnyHttpRequest
 
 
@@ -22,25 +23,10 @@ async def openapi(request: AnyHttpRequest) -> dict[str, Any]:
 @get("/api/docs", include_in_schema=False, media_type=MediaType.HTML, opt=OPEN)
 async def page(request: AnyHttpRequest) -> Response[str]:
     """Describe the API for people."""
-    policy = "default-src 'none'; style-src 'unsafe-inline'"
-    return Response(
-        _page(description_of(request.app)),
-        media_type=MediaType.HTML,
-        headers={"Content-Security-Policy": policy},
-    )
+    return _page(description_of(request.app), request.app.state.service.prefix)
 
 
-_STYLE = """
-:root { color-scheme: light dark; font: 15px/1.5 system-ui, sans-serif }
-body { max-width: 60rem; margin: 2rem auto; padding: 0 1rem }
-summary { cursor: pointer; padding: .3rem 0 } code { font-family: ui-monospace, monospace }
-.method { display: inline-block; width: 4.5rem; font-weight: 600 }
-table { border-collapse: collapse; margin: .5rem 0 1rem } td { padding: .15rem .8rem .15rem 0; vertical-align: top }
-h2 { border-bottom: 1px solid; padding-bottom: .2rem; margin-top: 2rem }
-"""
-
-
-def _page(schema: dict[str, Any]) -> str:
+def _page(schema: dict[str, Any], prefix: str) -> Response[str]:
     info = schema["info"]
     by_tag: dict[str, list[str]] = {}
     for method, path, operation in operations(schema):
@@ -50,16 +36,15 @@ def _page(schema: dict[str, Any]) -> str:
         f"<h2>{escape(tag)}</h2>{''.join(described)}" for tag, described in by_tag.items()
     )
     problems = "".join(
-        f"<tr><td><code>{escape(name)}</code></td><td>{code.status}</td><td>{escape(code.title)}; {escape(code.hint)}</td></tr>"
+        f"<tr><td>{link(name, prefix)}</td><td>{code.status}</td><td>{escape(code.title)}; {escape(code.hint)}</td></tr>"
         for name, code in CODES.items()
     )
-    return (
-        f"<!doctype html><html lang=en><head><meta charset=utf-8><title>{escape(info['title'])} API</title>"
-        f"<meta name=viewport content='width=device-width'><style>{_STYLE}</style></head><body>"
+    body = (
         f"<h1>{escape(info['title'])} {escape(info['version'])}</h1><p>{escape(info.get('description', ''))}</p>"
         f"<p>For programs: <a href=../openapi.json>openapi.json</a></p>{calls}"
-        f"<h2>problems</h2><table>{problems}</table></body></html>"
+        f"<h2>problems</h2><table>{problems}</table>"
     )
+    return html(f"{info['title']} API", body)
 
 
 def _call(method: str, path: str, operation: dict[str, Any]) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections.abc import Sequence
 from typing import Annotated, Any
@@ -13,29 +12,24 @@ from litestar.params import FromPath, FromQuery, HeaderParameter, QueryParameter
 
 from petra.desk.principal import May, Principal
 from petra.desk.showing import shown
-from petra.desk.whole import has_references, whole
+from petra.desk.whole_values import has_references, whole
 from petra.engine.news import OVER
 from petra.objects import is_reference
 from petra.server.conditions import entity_tag
 from petra.server.json_answers import JsonAnswer
 from petra.server.needs import needs
-from petra.server.parameters import LOOKED_AT_MAX, Limit, page_size, wait_of
+from petra.server.parameters import LOOKED_AT_MAX, Limit, page_size
 from petra.server.problems import ProblemError
 from petra.server.resources.filters import Which
 from petra.server.service import Here, TheService, Who
 from petra.server.shapes import Execution, ExecutionItem, Page, execution_item, row_data
-from petra.server.waiting import seen_of, wait_for_rest
 from petra.store.rows import PlaybookRow, StoredExecution
 
-Key = Annotated[str | None, HeaderParameter(name="Idempotency-Key", required=False, max_length=200)]
 Seen = Annotated[str | None, HeaderParameter(name="If-None-Match", required=False)]
 Prefer = Annotated[str | None, HeaderParameter(name="Prefer", required=False)]
-PART_BYTES = 1 << 16
 DIGEST = re.compile(r"[0-9a-f]{64}")
 SORTS = ("started", "-started")
 Sort = Annotated[str, QueryParameter(schema_extra={"enum": list(SORTS)})]
-LOGS = "logs"
-"""Where the logs of runs are, in the home."""
 
 
 class Text(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -71,13 +65,6 @@ async def definition_text(
         await service.texts.read(playbook.text, "the playbook")
         return playbook.text
     return (await applied_playbook(service, who, playbook, version)).source.decode()
-
-
-def command_id(who: Who, key: str | None, act: str) -> str:
-    """Return the id under which the engine remembers what was asked; nothing where no key was given."""
-    if not key:
-        return ""
-    return "http-" + hashlib.sha256(f"{who.name}\0{act}\0{key}".encode()).hexdigest()
 
 
 async def shown_execution(service: TheService, who: Who, execution: str) -> Execution:
@@ -127,20 +114,6 @@ async def execution_items(
     return [execution_item(row, doing) for row, doing in zip(rows, doings, strict=True)]
 
 
-@get("/executions/{execution:str}", opt=needs(May.SEE))
-async def one(
-    service: TheService,
-    who: Who,
-    execution: FromPath[str],
-    prefer: Prefer = None,
-    seen: Seen = None,
-) -> Response[Execution]:
-    """Show an execution; with ``Prefer: wait=N`` once it ends or rests, and has moved on from the ETag in ``If-None-Match``."""
-    await wait_for_rest(service, who, execution, wait_of(prefer), seen_of(seen))
-    found = await shown_execution(service, who, execution)
-    return JsonAnswer(found, headers=entity_tag(found.version))
-
-
 @get("/executions/{execution:str}/result", opt=needs(May.SEE))
 async def result(service: TheService, who: Who, execution: FromPath[str]) -> Any:
     """Return the output of an execution that has ended, whole."""
@@ -158,5 +131,5 @@ async def result(service: TheService, who: Who, execution: FromPath[str]) -> Any
 
 def router(base: str) -> Router:
     """Return the routes of one execution; that of all of them is also where one is started."""
-    handlers = [one, result]
+    handlers = [result]
     return Router(path=base, route_handlers=handlers, tags=["executions"])

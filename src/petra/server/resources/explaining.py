@@ -11,10 +11,13 @@ from litestar.params import FromPath, FromQuery
 
 from petra.desk.looking import looked
 from petra.desk.principal import May
+from petra.engine.cache import Entry
 from petra.kernel.state import State
+from petra.playbook.problems import did_you_mean
 from petra.server.answers.stories import ExplainedNow
 from petra.server.needs import needs
 from petra.server.openapi import answers
+from petra.server.problems import ProblemError
 from petra.server.service import TheService
 
 EACH = 3
@@ -26,18 +29,25 @@ async def explained(
     service: TheService, execution: FromPath[str], step: FromQuery[str | None] = None
 ) -> dict[str, Any]:
     """Say what an execution waits for, and why, with what can be done about it; of all steps, or of one."""
-    found = await looked(service.engine, execution)
-    state = (await service.engine.view(execution)).state
-    found["explanation"] = with_acts(found["explanation"], state, service.base, step)
-    return found
+    answer = await looked(service.engine, execution)
+    entry = await service.engine.view(execution)
+    answer["explanation"] = with_acts(answer["explanation"], entry, service.base, step)
+    return answer
 
 
 def with_acts(
-    explanation: dict[str, Any], state: State, base: str, step: str | None = None
+    explanation: dict[str, Any], entry: Entry, base: str, step: str | None = None
 ) -> dict[str, Any]:
-    """Add to what waits the calls that would end it, and leave out other steps than one that is named."""
+    """Add to what waits the calls that would end it, and leave out other steps than one that is named.
+
+    Raises:
+        ProblemError: the playbook has no such step.
+    """
+    if step is not None and step not in entry.program.steps:
+        hint = did_you_mean(step, entry.program.steps)
+        raise ProblemError("not-found", f"there is no step '{step[:100]}'; {hint}")
     waiting = [
-        {**one, "acts": list(_acts(one, state, base))}
+        {**one, "acts": list(_acts(one, entry.state, base))}
         for one in explanation["waiting"]
         if step in (None, one["step"])
     ]

@@ -12,8 +12,10 @@ from litestar.params import FromQuery, QueryParameter
 
 from petra.desk.principal import Principal
 from petra.engine.admit import BUSINESS_KEY
+from petra.server.parameters import STATUSES
 from petra.server.problems import ProblemError
 from petra.server.service import Here, Service, TheService
+from petra.store.named import named
 from petra.store.rows import ExecutionFilter
 
 Which = NamedDependency[ExecutionFilter]
@@ -64,12 +66,32 @@ async def filter_of(
     ended_before: datetime | None = None,
 ) -> ExecutionFilter:
     """Return the filter of a list, a count or an operation, from the parameters that all of them have."""
+    name: str | None = None
+    digests: tuple[str, ...] = ()
+    if playbook is not None:
+        name, digests = await named(service.engine.store, playbook, version, here.namespace)
+    elif version is not None:
+        raise ProblemError("bad-request", "'version' needs 'playbook'")
     return ExecutionFilter(
-        statuses=tuple(status or ()), playbook=playbook, parent=parent, text=text,
-        since=since.timestamp() if since else None, until=until.timestamp() if until else None,
-        ended_until=ended_before.timestamp() if ended_before else None, labels=_labels(label or (), business_key),
-        digest=await _digest_of(service, here, playbook, version),
+        statuses=tuple(map(_status, status or ())), playbook=name, parent=parent, text=text,
+        since=_seconds("since", since), until=_seconds("until", until),
+        ended_until=_seconds("ended_before", ended_before), labels=_labels(label or (), business_key),
+        digests=digests,
     )  # fmt: skip
+
+
+def _seconds(name: str, moment: datetime | None) -> float | None:
+    try:
+        return moment.timestamp() if moment is not None else None
+    except (ValueError, OverflowError):  # the first and the last days there are, without a zone
+        raise ProblemError("bad-request", f"'{name}={moment}' cannot be counted") from None
+
+
+def _status(given: str) -> str:
+    if given not in STATUSES:
+        known = ", ".join(STATUSES)
+        raise ProblemError("bad-request", f"'status={given[:40]}': one of {known}")
+    return given
 
 
 def _time(name: str, given: str | None) -> datetime | None:
@@ -79,18 +101,6 @@ def _time(name: str, given: str | None) -> datetime | None:
         raise ProblemError(
             "bad-request", f"'{name}={str(given)[:40]}': write a time such as 2026-01-31T09:00:00Z"
         ) from None
-
-
-async def _digest_of(
-    service: Service, here: Principal, playbook: str | None, version: str | None
-) -> str | None:
-    """Return the digest of a version of a playbook; one that nothing has, where there is no such version."""
-    if version is None:
-        return None
-    if playbook is None:
-        raise ProblemError("bad-request", "'version' needs 'playbook'")
-    row = await service.engine.store.find_playbook(playbook, version, here.namespace)
-    return row.digest if row is not None else version
 
 
 def _labels(labels: Sequence[str], business_key: str | None) -> tuple[tuple[str, str], ...]:

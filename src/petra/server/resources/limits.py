@@ -19,15 +19,18 @@ from petra.server.answers.limits import (
     ResourceRemoved,
     WholeLine,
 )
-from petra.server.conditions import IfMatch, replaced_by
+from petra.server.conditions import IfMatch, IfNoneMatch, replaced_by
 from petra.server.documents import (
     applied_document,
     document_of,
+    must_be_seen,
     shown_document,
     takes_document,
 )
 from petra.server.needs import needs
 from petra.server.openapi import answers
+from petra.server.paging import MOST, Cursor, page_data
+from petra.server.parameters import Limit
 from petra.server.problems import ProblemError
 from petra.server.service import AnyHttpRequest, Here, TheService
 from petra.store.rows import LineName
@@ -37,10 +40,13 @@ _CHANGES = frozenset({May.APPLY, May.ADMINISTER})
 
 
 @get("/limits", opt=needs(May.SEE) | answers(LimitList))
-async def listed(service: TheService, here: Here) -> dict[str, Any]:
+async def listed(
+    service: TheService, here: Here, limit: Limit = MOST, cursor: Cursor = None
+) -> dict[str, Any]:
     """List what executions share: the resources that are configured, and the lines of all limits."""
     limits = await Resources(service.engine).listed(here)
-    return {"items": limits["resources"], "lines": limits["lines"], "next": None}
+    page = page_data(limits["resources"], ("name",), cursor, limit)
+    return {**page, "lines": limits["lines"]}
 
 
 @get("/limits/line", opt=needs(May.SEE) | answers(WholeLine))
@@ -79,19 +85,31 @@ async def replaced(
     request: AnyHttpRequest,
     name: FromPath[str],
     if_match: IfMatch = None,
+    if_none_match: IfNoneMatch = None,
 ) -> Response[dict[str, Any]]:
-    """Say how much there is of something: 201 for a new text, 200 where nothing changed. It counts at once."""
+    """Say how much there is of something: 201 for a new text, 200 where nothing changed. It counts at once.
+
+    With ``If-Match`` only if that is the text it replaces, with ``If-None-Match: *`` only if there is no such resource.
+    """
     resource = await document_of(request, name, SharedResource)
-    seen = replaced_by(if_match)
+    seen = replaced_by(if_match, if_none_match)
     return applied_document(await Resources(service.engine).apply(here, resource, replaces=seen))
 
 
 @delete(
     "/limits/resources/{name:str}", status_code=200, opt=needs(*_CHANGES) | answers(ResourceRemoved)
 )
-async def removed(service: TheService, here: Here, name: FromPath[str]) -> dict[str, Any]:
-    """Let a resource be known no more; who holds some of it goes on, and nobody else gets any."""
-    return await Resources(service.engine).remove(here, name)
+async def removed(
+    service: TheService, here: Here, name: FromPath[str], if_match: IfMatch = None
+) -> dict[str, Any]:
+    """Let a resource be known no more; who holds some of it goes on, and nobody else gets any.
+
+    With ``If-Match`` only if that is its text.
+    """
+    shared = Resources(service.engine)
+    if if_match is not None:
+        must_be_seen(await shared.get(here, name), if_match)
+    return await shared.remove(here, name)
 
 
 def _dated(line: dict[str, Any]) -> dict[str, Any]:

@@ -31,6 +31,7 @@ from petra.server.service import TheService
 from petra.server.shapes import Page
 
 EXPRESSION_MAX = 10_000
+WAITING_SHOWN = 500
 
 
 async def _at(service: TheService, execution: str, seq: int) -> PastState:
@@ -42,10 +43,15 @@ async def _at(service: TheService, execution: str, seq: int) -> PastState:
 
 @get("/executions/{execution:str}/at/{seq:int}", opt=needs(May.SEE) | answers(Then))
 async def at(service: TheService, execution: FromPath[str], seq: NumberInPath) -> dict[str, Any]:
-    """Show an execution as it was at a record: status, ctx, tokens by place, what waited, and the receipt."""
+    """Show an execution as it was at a record: status, ctx, tokens by place, what waited (500 at most), and the receipt."""
     then = await _at(service, execution, seq)
+    return await service.long_work.aside(lambda: _shown(then, seq))
+
+
+def _shown(then: PastState, seq: int) -> dict[str, Any]:
+    """Return a moment as it is answered; of very many tokens that wait the first, the others are counted by place."""
     shown, record = result_of(then.entry), then.record
-    waiting = explain(then.entry.program, then.entry.state).waiting
+    waiting = explain(then.entry.program, then.entry.state, most=WAITING_SHOWN).waiting
     return {
         "seq": seq, "records": then.records, "at": moment(record.at), "status": then.status, "reason": then.reason,
         "ctx": shown.ctx, "tokens": marking(then.entry.state), "counts": shown.counts,
@@ -96,9 +102,13 @@ async def explained(
     step: FromQuery[str | None] = None,
 ) -> dict[str, Any]:
     """Say what an execution waited for at a record, and why: rules with their operands, and what would have ended it."""
-    entry = (await _at(service, execution, seq)).entry
-    found = msgspec.to_builtins(explain(entry.program, entry.state))
-    return with_acts(found, entry.state, service.base, step)
+    then = await _at(service, execution, seq)
+    entry = then.entry
+    explanation = msgspec.to_builtins(explain(entry.program, entry.state))
+    if then.status == "running" and explanation["status"] != "running":
+        sentence = f"It was deciding: record {seq + 1} was written in the same moment."
+        explanation |= {"status": "running", "reason": "", "sentence": sentence}
+    return with_acts(explanation, entry, service.base, step)
 
 
 class Evaluated(Body, frozen=True, kw_only=True):

@@ -19,7 +19,7 @@ from litestar.response import Stream
 from petra.desk.principal import May, Principal
 from petra.engine.authority import may_read
 from petra.errors import ObjectError
-from petra.objects import Objects, Reference
+from petra.objects import ObjectStore, Reference
 from petra.objects.base import sum_in
 from petra.server.needs import Where, needs
 from petra.server.problems import ProblemError
@@ -44,8 +44,10 @@ class Pieces(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 @get("/", tags=["workers"], opt=_WORKERS)
 async def name(service: TheService) -> dict[str, str]:
-    """Say what references call this store."""
-    return {"store": _objects(service).name}
+    """Say what references call this store, and by what a worker that was given the same bucket knows it."""
+    objects = _objects(service)
+    place = getattr(objects, "place", "")
+    return {"store": objects.name, **({"place": place} if place else {})}
 
 
 @put("/{execution:str}/{name:str}", tags=["workers"], status_code=204, opt=_WORKERS)
@@ -97,7 +99,7 @@ async def join(who: Who, service: TheService, data: JSONBody[Pieces]) -> Respons
     return Response(joined.as_data(), status_code=201)
 
 
-def _objects(service: Service) -> Objects:
+def _objects(service: Service) -> ObjectStore:
     if service.engine.objects is None:
         raise ProblemError("not-found", "this server keeps no large results")
     return service.engine.objects

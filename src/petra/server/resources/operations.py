@@ -14,8 +14,10 @@ from petra.server.answers.overview import OperationItem
 from petra.server.needs import needs
 from petra.server.openapi import answers
 from petra.server.operation_rows import WantedOperation
+from petra.server.paging import MOST, Cursor, paged
+from petra.server.parameters import Limit
 from petra.server.problems import ProblemError
-from petra.server.resources.executions import Key, command_id
+from petra.server.repeats import Key, command_id
 from petra.server.resources.filters import filter_of
 from petra.server.service import Here, TheService
 from petra.server.shapes import Page
@@ -37,6 +39,7 @@ class BulkFilter(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     text: str = ""
     since: datetime | None = None
     until: datetime | None = None
+    ended_before: datetime | None = None
 
 
 class NewOperation(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -65,7 +68,7 @@ async def _wanted(service: TheService, here: Here, data: NewOperation) -> Execut
     return await filter_of(
         service, here, status=_many(which.status), playbook=which.playbook, version=which.version, parent=which.parent,
         text=which.q or which.text, label=_many(which.label), business_key=which.business_key,
-        since=which.since, until=which.until,
+        since=which.since, until=which.until, ended_before=which.ended_before,
     )  # fmt: skip
 
 
@@ -98,9 +101,13 @@ async def begin(
 
 
 @get("/operations", opt=needs(May.SEE) | answers(Page[OperationItem]))
-async def listed(service: TheService, here: Here) -> dict[str, Any]:
+async def listed(
+    service: TheService, here: Here, limit: Limit = MOST, cursor: Cursor = None
+) -> dict[str, Any]:
     """List operations, the latest first; those that are over are kept for 30 days."""
-    return {"items": [one.shown() for one in await service.operations.all(here)], "next": None}
+    known = await service.operations.all(here)
+    page, behind = paged(known, lambda one: (-one.created, one.id), cursor, limit)
+    return {"items": [one.shown() for one in page], "next": behind}
 
 
 @get("/operations/{operation:str}", opt=needs(May.SEE) | answers(OperationItem))

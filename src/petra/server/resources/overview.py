@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator
 from functools import partial
 from typing import Any, Literal
 
@@ -9,14 +10,16 @@ import msgspec
 from litestar import Response, Router, delete, get, put
 from litestar.params import FromPath, FromQuery, JSONBody
 
+from petra.accounts.seen import must_be
 from petra.accounts.shown import moment
 from petra.desk.letting_in import ITEMS
 from petra.desk.principal import May
 from petra.server.answers.overview import Counts, Hit, SavedView
-from petra.server.conditions import entity_tag
+from petra.server.conditions import IfMatch, IfNoneMatch, entity_tag, replaced_by
 from petra.server.needs import KNOWN, needs
 from petra.server.openapi import answers
-from petra.server.parameters import LOOKED_AT_MAX
+from petra.server.paging import MOST, Cursor, paged
+from petra.server.parameters import LOOKED_AT_MAX, Limit
 from petra.server.problems import ProblemError
 from petra.server.resources.executions import execution_items
 from petra.server.resources.filters import Which
@@ -54,15 +57,15 @@ async def counts(
     """
     here.must(May.SEE)
     within = msgspec.structs.replace(which, namespace=here.namespace)
-    found = await service.engine.store.count_executions(
+    counted = await service.engine.store.count_executions(
         within, by, cursor=cursor, look_at=LOOKED_AT_MAX
     )
-    more = {"next": found.cursor} if found.cursor is not None else {}
-    answer = {"by": by, "total": sum(row.count for row in found.rows), **more}
+    more = {"next": counted.cursor} if counted.cursor is not None else {}
+    answer = {"by": by, "total": sum(row.count for row in counted.rows), **more}
     if by != "hour":
-        return answer | {"counts": {row.key: row.count for row in found.rows}}
+        return answer | {"counts": {row.key: row.count for row in counted.rows}}
     hours: dict[str, dict[str, int]] = {}
-    for row in found.rows:
+    for row in counted.rows:
         hours.setdefault(moment(float(row.key)) or "", {})[row.status] = row.count
     summed = {hour: sum(statuses.values()) for hour, statuses in hours.items()}
     return answer | {"counts": summed, "statuses": hours}
@@ -147,15 +150,30 @@ async def _mine(service: TheService, here: Here, name: str) -> Account | None:
     )
 
 
+def _must_be(known: Account | None, seen: str | None) -> None:
+    must_be("the view", str(known.version) if known is not None else "", seen)
+
+
 @get("/views", opt=KNOWN | answers(Page[SavedView]))
-async def views(service: TheService, here: Here) -> dict[str, Any]:
-    """List the views that you keep, and those that everybody has."""
-    accounts = service.engine.store.accounts
-    kept = []
-    for owner in (here.name, _all(here)):
-        rows = await accounts.accounts(VIEW, after=f"{owner}\t", limit=LOOKED_MAX)
-        kept += [row for row in rows if row.name.startswith(f"{owner}\t")]
-    return {"items": [_shown(one, here.name) for one in kept], "next": None}
+async def views(
+    service: TheService, here: Here, limit: Limit = MOST, cursor: Cursor = None
+) -> dict[str, Any]:
+    """List the views that you keep, then those that everybody has, by name."""
+    kept = [one for owner in (here.name, _all(here)) async for one in _kept_by(service, owner)]
+    shown = [_shown(one, here.name) for one in kept]
+    page, behind = paged(shown, lambda one: (int(not one["mine"]), one["name"]), cursor, limit)
+    return {"items": page, "next": behind}
+
+
+async def _kept_by(service: TheService, owner: str) -> AsyncIterator[Account]:
+    """Yield the views of somebody, however many there are."""
+    after = begin = f"{owner}\t"
+    while page := await service.engine.store.accounts.accounts(VIEW, after=after):
+        for row in page:
+            if not row.name.startswith(begin):
+                return
+            yield row
+        after = page[-1].name
 
 
 @get("/views/{name:str}", opt=KNOWN | answers(SavedView))
@@ -169,9 +187,17 @@ async def view(service: TheService, here: Here, name: FromPath[str]) -> Response
 
 @put("/views/{name:str}", status_code=200, opt=KNOWN | answers(SavedView, 201))
 async def keep_view(
-    service: TheService, here: Here, name: FromPath[str], data: JSONBody[View]
+    service: TheService,
+    here: Here,
+    name: FromPath[str],
+    data: JSONBody[View],
+    if_match: IfMatch = None,
+    if_none_match: IfNoneMatch = None,
 ) -> Response[dict[str, Any]]:
-    """Keep a view under a name; one for everybody needs an operator."""
+    """Keep a view under a name; one for everybody needs an operator.
+
+    With ``If-Match`` only if that is what it replaces, with ``If-None-Match: *`` only if there is none.
+    """
     if not 1 <= len(name) <= NAME_MAX or not name.isprintable():
         raise ProblemError("invalid-input", f"a name has 1 to {NAME_MAX} characters that print")
     body = msgspec.json.encode(data)
@@ -182,6 +208,7 @@ async def keep_view(
     accounts = service.engine.store.accounts
     key = _key(_all(here) if data.shared else here.name, name)
     known = await accounts.account(VIEW, key)
+    _must_be(known, replaced_by(if_match, if_none_match))
     version = known.version + 1 if known is not None else 1
     account = Account(kind=VIEW, name=key, version=version, body=body)
     if not await noted(partial(accounts.keep, account)):
@@ -191,13 +218,16 @@ async def keep_view(
 
 
 @delete("/views/{name:str}", status_code=204, opt=KNOWN)
-async def drop_view(service: TheService, here: Here, name: FromPath[str]) -> None:
-    """Keep a view no longer; one of everybody needs an operator."""
+async def drop_view(
+    service: TheService, here: Here, name: FromPath[str], if_match: IfMatch = None
+) -> None:
+    """Keep a view no longer; one of everybody needs an operator. With ``If-Match`` only if it is as you saw it."""
     account = await _mine(service, here, name)
     if account is None:
         raise ProblemError("not-found", f"there is no view '{name[:NAME_MAX]}'")
     if account.name.startswith("*"):
         here.must(May.STEER)
+    _must_be(account, replaced_by(if_match))
     accounts = service.engine.store.accounts
     await noted(partial(accounts.forget, VIEW, account.name))
 

@@ -37,14 +37,23 @@ _ABSENT: Final = """<!doctype html><html lang=en><meta charset=utf-8><title>Petr
 <p>The API works: <a href="{base}api/docs">{base}api/docs</a></p></html>"""
 
 
+def is_built() -> bool:
+    """Tell whether there are pages to answer with."""
+    return (BUILT / "index.html").exists()
+
+
 async def ui_page(service: TheService) -> Response[str]:
     """Return the page, for whatever address of it; one that is not built says how to build it."""
     base, nonce = f"{service.prefix}/", secrets.token_urlsafe(16)
-    index = BUILT / "index.html"
-    if not index.exists():
+    if not is_built():
         return _page(_ABSENT.format(base=escape(base)), nonce, status=503)
     service.long_work.warm(CHECK, "")  # whoever looks at a page may write on the next one
-    text = index.read_text("utf-8").replace(_BASE, escape(base)).replace(_NONCE, nonce)
+    text = (
+        (BUILT / "index.html")
+        .read_text("utf-8")
+        .replace(_BASE, escape(base))
+        .replace(_NONCE, nonce)
+    )
     return _page(text, nonce)
 
 

@@ -23,7 +23,7 @@ from petra.server.needs import needs
 from petra.server.openapi import answers, takes
 from petra.server.parameters import Limit, page_size
 from petra.server.problems import ProblemError
-from petra.server.resources.definitions import heat_of, versions_of, with_text
+from petra.server.resources.definitions import heat_of, standing_of, versions_of, with_text
 from petra.server.service import AnyHttpRequest, Here, TheService
 from petra.server.shapes import Page, PlaybookItem, playbook_item
 from petra.store.trail import noted
@@ -49,14 +49,19 @@ async def one(
     version: FromQuery[str | None] = None,
     last: Limit = 100,
     limit: Limit = 100,
+    cursor: FromQuery[str | None] = None,
 ) -> Response[Any]:
-    """Return a playbook with the text of its author; ``…/versions`` and ``…/heat`` of a path with slashes, too."""
+    """Return a playbook with the text of its author; ``…/versions``, ``…/heat``, ``…/standing`` of a path with slashes, too."""
     name = path.lstrip("/")
+    page_size(limit), page_size(last, "last")  # wrong is wrong, also where nobody asks for a page
     row = await service.engine.store.find_playbook(name, version, here.namespace)
     if row is None and name.endswith("/versions"):
-        return Response(await versions_of(service, here, name.removesuffix("/versions"), limit))
+        path = name.removesuffix("/versions")
+        return Response(await versions_of(service, here, path, limit, cursor))
     if row is None and name.endswith("/heat"):
         return Response(await heat_of(service, here, name.removesuffix("/heat"), last))
+    if row is None and name.endswith("/standing"):
+        return Response(await standing_of(service, here, name.removesuffix("/standing")))
     if row is None:
         raise ProblemError("not-found", f"no playbook '{name}' was applied")
     shown = {**await with_text(service, row), "text": row.written.decode()}

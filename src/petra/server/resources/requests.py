@@ -38,7 +38,7 @@ from petra.server.needs import Where, needs
 from petra.server.openapi import answers, takes
 from petra.server.parameters import WAIT_MAX_S
 from petra.server.problems import ProblemError
-from petra.server.resources.executions import command_id
+from petra.server.repeats import command_id
 from petra.server.service import AnyHttpRequest, Here, TheService, Who
 from petra.server.stored_objects import object_stream
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Annotated, Any
 
 import msgspec
@@ -28,12 +29,15 @@ from petra.server.documents import (
     PauseReason,
     applied_document,
     document_of,
+    must_be_seen,
     shown_document,
     takes_document,
 )
 from petra.server.needs import needs
 from petra.server.openapi import answers
-from petra.server.resources.executions import Key, command_id
+from petra.server.paging import MOST, Cursor, page_data
+from petra.server.parameters import Limit
+from petra.server.repeats import Key, asked_under, command_id, once
 from petra.server.service import AnyHttpRequest, Here, TheService, Who
 
 
@@ -56,9 +60,11 @@ class Previewed(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 @get("/schedules", opt=needs(May.SEE) | answers(SchedulePage))
-async def listed(service: TheService, here: Here) -> dict[str, Any]:
+async def listed(
+    service: TheService, here: Here, limit: Limit = MOST, cursor: Cursor = None
+) -> dict[str, Any]:
     """List the schedules that are kept, by name: what comes next, and what came of the last ones."""
-    return {"items": await Schedules(service.engine).listed(here), "next": None}
+    return page_data(await Schedules(service.engine).listed(here), ("name",), cursor, limit)
 
 
 @get("/schedules/{name:str}", opt=needs(May.SEE) | answers(ScheduleItem))
@@ -86,9 +92,14 @@ async def replaced(
 
 
 @delete("/schedules/{name:str}", status_code=200, opt=needs(May.APPLY) | answers(ScheduleRemoved))
-async def removed(service: TheService, here: Here, name: FromPath[str]) -> dict[str, Any]:
-    """Have a schedule kept no more; what it started goes on."""
-    return await Schedules(service.engine).remove(here, name)
+async def removed(
+    service: TheService, here: Here, name: FromPath[str], if_match: IfMatch = None
+) -> dict[str, Any]:
+    """Have a schedule kept no more; what it started goes on. With ``If-Match`` only if that is its text."""
+    schedules = Schedules(service.engine)
+    if if_match is not None:
+        must_be_seen(await schedules.get(here, name), if_match)
+    return await schedules.remove(here, name)
 
 
 @post("/schedules/preview", status_code=200, opt=needs(May.SEE) | answers(TimesAhead))
@@ -117,8 +128,11 @@ async def pause(
     status_code=200,
     opt=needs(May.STEER) | answers(ScheduleSteered),
 )
-async def resume(service: TheService, here: Here, name: FromPath[str]) -> dict[str, Any]:
+async def resume(
+    service: TheService, here: Here, name: FromPath[str], data: JSONBody[PauseReason | None] = None
+) -> dict[str, Any]:
     """Let it go on; the times of the pause are not made up for."""
+    del data  # a reason may be given, as for a pause; nothing keeps it
     return await Schedules(service.engine).resume(here, name)
 
 
@@ -127,7 +141,7 @@ async def run(
     service: TheService, here: Here, who: Who, name: FromPath[str], key: Key = None
 ) -> Response[dict[str, Any]]:
     """Start its playbook now; the same Idempotency-Key again starts nothing."""
-    command = command_id(who, key, "schedule") if key else ""
+    command = command_id(who, key, f"schedule {name}") if key else ""
     started = await Schedules(service.engine).run(here, name, command=command)
     return Response(
         started, headers={"Location": f"{service.base}/executions/{started['execution']}"}
@@ -142,15 +156,26 @@ async def run(
 async def backfill(
     service: TheService,
     here: Here,
+    who: Who,
+    request: AnyHttpRequest,
     name: FromPath[str],
     data: JSONBody[Range],
+    key: Key = None,
     *,
     dry_run: FromQuery[bool] = False,
 ) -> dict[str, Any]:
     """Start its playbook for every time of a range in the past; with ``dry_run`` only count them."""
-    return await Schedules(service.engine).backfill(
-        here, name, data.since, data.until, dry_run=dry_run
-    )
+    schedules = Schedules(service.engine)
+
+    async def fill(command: str = "") -> dict[str, Any]:
+        return await schedules.backfill(
+            here, name, data.since, data.until, dry_run=dry_run, command=command
+        )
+
+    if dry_run:
+        return await fill()
+    asked = await asked_under(service, request, who, key, f"backfill {name}")
+    return await once(service, asked, partial(fill, asked.command and f"{asked.command}/fill"))
 
 
 def router(base: str) -> Router:

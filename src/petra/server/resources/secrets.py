@@ -11,8 +11,11 @@ from litestar.params import FromPath, JSONBody
 from petra.accounts.safe import Safe, StoredSecret
 from petra.desk.principal import May
 from petra.keychain import KeychainError
+from petra.server.conditions import IfMatch, IfNoneMatch, entity_tag, replaced_by
 from petra.server.needs import Where, needs
 from petra.server.openapi import ALSO
+from petra.server.paging import MOST, Cursor, paged
+from petra.server.parameters import Limit
 from petra.server.problems import ProblemError
 from petra.server.service import Here, Service, TheService
 from petra.server.shapes import Page, Shape, shape_of
@@ -58,32 +61,60 @@ def _item(secret: StoredSecret) -> SecretItem:
 
 
 @get("/secrets", opt=_ADMIN)
-async def listed(service: TheService, here: Here) -> Page[SecretItem]:
+async def listed(
+    service: TheService, here: Here, limit: Limit = MOST, cursor: Cursor = None
+) -> Page[SecretItem]:
     """List the credentials of a namespace, by name."""
-    return Page(items=[_item(one) for one in await _safe(service).list(here.namespace)])
+    known = await _safe(service).list(here.namespace)
+    page, behind = paged(known, lambda one: (one.name,), cursor, limit)
+    return Page(items=[_item(one) for one in page], next=behind)
+
+
+@get("/secrets/{name:str}", opt=_ADMIN)
+async def one(service: TheService, here: Here, name: FromPath[str]) -> Response[SecretItem]:
+    """Show a credential, without its value; a change may name the tag of this answer in ``If-Match``."""
+    try:
+        return _answer(await _safe(service).shown(here.namespace, name))
+    except KeychainError as error:
+        raise ProblemError("not-found", str(error)) from None
+
+
+def _answer(secret: StoredSecret, status: int = 200) -> Response[SecretItem]:
+    return Response(_item(secret), status_code=status, headers=entity_tag(secret.version))
 
 
 @post("/secrets", status_code=201, opt=_ADMIN)
-async def add(service: TheService, here: Here, data: JSONBody[NamedSecret]) -> SecretItem:
+async def add(service: TheService, here: Here, data: JSONBody[NamedSecret]) -> Response[SecretItem]:
     """Store a credential, or a further version of it."""
     stored = await _safe(service).set(here.namespace, data.name, data.value, data.pools)
-    return _item(stored)
+    return _answer(stored, 201)
 
 
 @put("/secrets/{name:str}", status_code=200, opt=_ADMIN | {ALSO: (201,)})
 async def store(
-    service: TheService, here: Here, name: FromPath[str], data: JSONBody[NewSecret]
+    service: TheService,
+    here: Here,
+    name: FromPath[str],
+    data: JSONBody[NewSecret],
+    if_match: IfMatch = None,
+    if_none_match: IfNoneMatch = None,
 ) -> Response[SecretItem]:
-    """Store a credential, or a further version of it: 201 where it is the first."""
-    stored = await _safe(service).set(here.namespace, name, data.value, data.pools)
-    return Response(_item(stored), status_code=201 if stored.version == 1 else 200)
+    """Store a credential, or a further version of it: 201 where it is the first.
+
+    With ``If-Match`` only if that is the version it follows, with ``If-None-Match: *`` only if there is none.
+    """
+    seen = replaced_by(if_match, if_none_match)
+    stored = await _safe(service).set(here.namespace, name, data.value, data.pools, seen)
+    return _answer(stored, 201 if stored.version == 1 else 200)
 
 
 @delete("/secrets/{name:str}", status_code=204, opt=_ADMIN)
-async def forget(service: TheService, here: Here, name: FromPath[str]) -> None:
-    """Forget a credential, all versions of it."""
+async def forget(
+    service: TheService, here: Here, name: FromPath[str], if_match: IfMatch = None
+) -> None:
+    """Forget a credential, all versions of it; with ``If-Match`` only if that is its last one."""
     try:
-        await _safe(service).remove(here.namespace, name)
+        await _safe(service).remove(here.namespace, name, replaced_by(if_match))
     except KeychainError as error:
         raise ProblemError("not-found", str(error)) from None
 
@@ -104,5 +135,5 @@ def _safe(service: Service) -> Safe:
 def router(base: str) -> Router:
     """Return the routes of credentials."""
     return Router(
-        path=base, route_handlers=[listed, add, store, forget, rotate], tags=["credentials"]
+        path=base, route_handlers=[listed, one, add, store, forget, rotate], tags=["credentials"]
     )

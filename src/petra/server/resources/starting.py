@@ -11,6 +11,7 @@ from litestar.params import JSONBody
 from petra.desk.ids import chosen_id
 from petra.desk.principal import May, Principal
 from petra.desk.trying import DryRun
+from petra.engine.answers import Answered
 from petra.engine.conditions import LIMIT_REACHED
 from petra.errors import UsageError
 from petra.kernel.decide import workload_fault
@@ -21,14 +22,13 @@ from petra.server.needs import Where, needs, within
 from petra.server.openapi import tries
 from petra.server.parameters import wait_of
 from petra.server.problems import ProblemError
+from petra.server.repeats import Key, Keyed, asked_under
 from petra.server.resources.acts import Trial
 from petra.server.resources.executions import (
-    Key,
     Prefer,
     Text,
     answer_of,
     applied_playbook,
-    command_id,
     listed,
     shown_execution,
 )
@@ -74,23 +74,31 @@ async def start(
     """Start an execution. With ``Prefer: wait=N`` the answer comes when it ends or rests, else 202 with what there is."""
     wait = wait_of(prefer)
     who = await _starter(service, here, request, data)
+    asked = await asked_under(service, request, who, key, "start")
+    if asked.known is not None and not dry_run:
+        return await _shown(service, who, _accepted(asked.known), wait)
     playbook = await _playbook(service, who, data)
-    command = command_id(who, key, "start")
-    taken = await _holder(service, who, data, playbook, command)
+    taken = await _holder(service, who, data, playbook, asked.command)
     if dry_run:
         return Response(await _try(service, data, playbook, taken), status_code=200)
     if taken:
         if data.on_conflict == "reject":
             raise ProblemError("taken", f"execution '{taken}' has it, and has not ended")
         return answer_of(service, await shown_execution(service, who, taken), 200)
-    execution = await _begin(service, who, data, playbook, command)
+    return await _shown(service, who, await _begin(service, who, data, playbook, asked), wait)
+
+
+async def _shown(
+    service: TheService, who: Principal, execution: str, wait: float
+) -> Response[Execution | DryRun]:
+    """Answer with what was started, once it ends or rests."""
     in_time = await wait_for_rest(service, who, execution, wait)
     shown = await shown_execution(service, who, execution)
     return answer_of(service, shown, status_of(201, in_time=in_time))
 
 
 async def _begin(
-    service: TheService, who: Principal, data: Start, playbook: Playbook, command: str
+    service: TheService, who: Principal, data: Start, playbook: Playbook, asked: Keyed
 ) -> str:
     """Start it, under its key if it has one; return which execution that is.
 
@@ -100,12 +108,12 @@ async def _begin(
     execution, keys = _id(service, who, data), _keys(service)
     key = _key(who, playbook, data)
     if key.key:
-        execution = await keys.claim(key, execution, command)
+        execution = await keys.claim(key, execution, asked.command)
     is_begun = False
     try:
         answered = await service.desk.begin(
-            who, playbook, data.workload, execution=execution, command=command, labels=data.labels,
-            allow_unsound=data.allow_unsound, business_key=key.key, priority=data.priority,
+            who, playbook, data.workload, execution=execution, command=asked.command, labels=data.labels,
+            allow_unsound=data.allow_unsound, business_key=key.key, priority=data.priority, sent=asked.sent,
         )  # fmt: skip
         is_begun = not answered.refused
     except UsageError:
@@ -116,6 +124,15 @@ async def _begin(
     finally:
         if key.key and not is_begun:
             await keys.release(key, execution)
+    return _accepted(answered)
+
+
+def _accepted(answered: Answered) -> str:
+    """Return which execution was started.
+
+    Raises:
+        ProblemError: it was refused.
+    """
     if answered.refused.startswith(LIMIT_REACHED):
         raise ProblemError("limit-reached", answered.refused)
     if answered.refused:

@@ -7,9 +7,9 @@ Rule 3: a reader that lags is told so; it loses hints and rows of lists, never r
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import aclosing
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Final, Literal
 
 import msgspec
 from litestar import Router, get
@@ -35,16 +35,17 @@ from petra.server.identity import Presented
 from petra.server.needs import needs
 from petra.server.openapi import tells
 from petra.server.outflow import Outflow
-from petra.server.parameters import MaybeNumber, Number, presented_by
-from petra.server.problems import ProblemError
+from petra.server.parameters import LARGEST, MaybeNumber, Number, presented_by, whole_number
 from petra.server.resources.stories import run_of
 from petra.server.service import AnyHttpRequest, TheService, Who
 from petra.store.rows import ExecutionRow
 from petra.story import RunHistory, frames_of
-from petra.wire.frames import LogLine
+from petra.wire.frames import LogLine, Retrying
 
 As = Annotated[Literal["frames", "records"], QueryParameter(name="as", required=False)]
 LastEventId = Annotated[str | None, HeaderParameter(name="Last-Event-ID", required=False)]
+DELAY_MAX_S: Final = 100 * 365 * 24 * 3600.0
+"""What a worker says of a pause beyond that is no moment of any calendar."""
 HEADERS = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
 
 
@@ -96,11 +97,9 @@ async def followed(
 
 
 def _number(cursor: str) -> int:
-    if not cursor.isdigit():
-        raise ProblemError(
-            "bad-request", f"'Last-Event-ID: {cursor[:40]}' is no number of a record"
-        )
-    return int(cursor)
+    """Return the record that a cursor names; what is no cursor of ours is one that no log has, and so unknown."""
+    number = whole_number(cursor)
+    return LARGEST if number is None else number
 
 
 async def _records(
@@ -121,7 +120,7 @@ async def _records(
             if run is not None and isinstance(message, Printed):
                 lines = [line for line in message.lines if _is_of(run, line)]
                 if lines:
-                    yield stream_event("log", {"lines": msgspec.to_builtins(lines)})
+                    yield _printed(lines, run.number)
                 continue
             if part := await _told(service, execution, message, form):
                 yield part
@@ -172,9 +171,9 @@ def _events_of(service: TheService, execution: str, message: News, *, whole: boo
                 [stream_event("head", _head(service, execution, head))] if head is not None else []
             )
         case Hint(notice=notice):
-            return [stream_event("live", msgspec.to_builtins(notice))]
+            return [stream_event("live", _live(notice, service.clock.now()))]
         case Printed(lines=lines):
-            return [stream_event("log", {"lines": [msgspec.to_builtins(line) for line in lines]})]
+            return [_printed(lines)]
         case Lagged(lost=lost):
             return [stream_event("lagged", {"lost": lost})]
         case Reset(version=version):
@@ -183,6 +182,22 @@ def _events_of(service: TheService, execution: str, message: News, *, whole: boo
             return [stream_event("execution.gone", {"id": message.execution})]
         case _:
             return []
+
+
+def _printed(lines: Sequence[LogLine], run: int | None = None) -> bytes:
+    """Tell of lines; of one run by its number, where only that one is listened to."""
+    return stream_event("log", {"run": run, "lines": msgspec.to_builtins(lines)})
+
+
+def _live(notice: Retrying, now: float) -> dict[str, Any]:
+    """Tell of a try that failed: when the next one comes, and why, in words."""
+    attempt, said = notice.attempt, notice.attempt.error
+    delay_s = attempt.delay_s or 0.0
+    return {
+        **msgspec.to_builtins(notice),
+        "next_at": moment(now + delay_s) if 0 <= delay_s <= DELAY_MAX_S else None,
+        "note": f"{said.kind}: {said.message}" if said is not None else attempt.status,
+    }
 
 
 def _head(service: TheService, execution: str, head: Head) -> dict[str, Any]:

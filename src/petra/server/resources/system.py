@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+from importlib.util import find_spec
 from typing import Any
 
 import msgspec
@@ -12,19 +13,21 @@ from litestar.params import FromQuery, JSONBody
 from litestar.response import Redirect
 
 from petra.accounts.register import SESSION_S
-from petra.desk.principal import May, login_name
+from petra.desk.principal import May, Principal, login_name
 from petra.engine.plight import troubles
 from petra.server.answers.overview import Alive, Me, Meta, ServerVersion, SessionBegun, StoreStats
-from petra.server.gate import BODY_MAX
+from petra.server.gate import BODY_MAX, BODY_S, OBJECT_MAX
 from petra.server.identity import COOKIE, csrf
 from petra.server.needs import KNOWN, OPEN, PAGE, Where, needs
 from petra.server.openapi import answers
 from petra.server.parameters import LIMIT_MAX, WAIT_MAX_S, presented_by
 from petra.server.problems import ProblemError
-from petra.server.resources.pages import ui_page
-from petra.server.service import API, AnyHttpRequest, Here, TheService, Who
+from petra.server.resources.operations import IDS_MAX
+from petra.server.resources.pages import is_built, ui_page
+from petra.server.service import API, AnyHttpRequest, Here, Service, TheService, Who
 from petra.server.shapes import shape_of
 from petra.store.errors import StoreError
+from petra.story import FRAMES_MAX
 
 
 class LogIn(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -43,10 +46,12 @@ async def livez() -> dict[str, str]:
 
 @get("/readyz", tags=["server"], security=[], opt=OPEN | answers(Alive))
 async def readyz(service: TheService) -> dict[str, str]:
-    """Say whether requests will be carried out: not while it drains, nor while its store is away."""
+    """Say whether requests will be carried out: not before it has recovered, while it drains, nor while its store is away."""
     service.engine.check()
     if service.closing.is_set():
         raise ProblemError("unavailable", "it is shutting down")
+    if (left := service.engine.to_come_back) is not None:
+        raise ProblemError("unavailable", f"it recovers: {left:,} runs are to be decided about")
     try:
         await service.engine.store.now()
     except StoreError as error:
@@ -118,19 +123,48 @@ async def me(here: Here, request: AnyHttpRequest) -> dict[str, Any]:
 
 @get("/meta", tags=["server"], security=[], opt=OPEN | answers(Meta))
 async def meta(service: TheService, request: AnyHttpRequest) -> dict[str, Any]:
-    """Say what this server is, what its limits are, and how to log in; to who may see it also what is wrong."""
+    """Say what this server is, what it has and what its limits are, and how to log in; to who may see it also what is wrong."""
     presented, who = presented_by(request), None
     with contextlib.suppress(*(() if presented.authorization else (ProblemError,))):
         who, _ = await service.identity.who(presented)
     return {
         "version": service.version,
         "base": service.base,
-        "limits": {"body_bytes": BODY_MAX, "page": LIMIT_MAX, "wait_s": WAIT_MAX_S},
+        "limits": {
+            "body_bytes": BODY_MAX,
+            "body_s": BODY_S,
+            "object_bytes": OBJECT_MAX,
+            "page": LIMIT_MAX,
+            "wait_s": WAIT_MAX_S,
+            "frames": FRAMES_MAX,
+            "operation_ids": IDS_MAX,
+        },
+        "features": _features(service),
         "log_in": {
             "password": await service.register.has_users(),
             "oidc": f"{service.prefix}/login/oidc" if service.oidc is not None else None,
         },
+        "pools": _pools(service, who) if who and May.SEE in who.may else [],
         "troubles": troubles(service.engine.custody) if who and May.SEE in who.may else [],
+    }
+
+
+def _pools(service: Service, who: Principal) -> list[str]:
+    """Return the pools that have workers for whoever asks."""
+    seen = service.engine.roster.seen()
+    fitting = (one for one in seen if one.namespaces is None or who.namespace in one.namespaces)
+    return sorted({one.pool for one in fitting})
+
+
+def _features(service: Service) -> dict[str, bool]:
+    return {
+        "ui": is_built(),
+        "secrets": service.safe is not None,
+        "oidc": service.oidc is not None,
+        "large_values": service.engine.objects is not None,
+        "shared": service.engine.shards.epochs is not None,
+        "traces": service.traces is not None,
+        "agents": find_spec("mcp") is not None,
     }
 
 

@@ -22,16 +22,18 @@ from petra.server.answers.triggers import (
     TriggerSteered,
     TriggerVerdict,
 )
-from petra.server.conditions import IfMatch, replaced_by
+from petra.server.conditions import IfMatch, IfNoneMatch, replaced_by
 from petra.server.documents import (
     PauseReason,
     applied_document,
     document_of,
+    must_be_seen,
     shown_document,
     takes_document,
 )
 from petra.server.needs import needs
 from petra.server.openapi import answers
+from petra.server.paging import MOST, Cursor, page_data
 from petra.server.parameters import Limit, page_size
 from petra.server.service import AnyHttpRequest, Here, TheService
 
@@ -51,9 +53,11 @@ class Letters(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 @get("/triggers", opt=needs(May.SEE) | answers(TriggerPage))
-async def listed(service: TheService, here: Here) -> dict[str, Any]:
+async def listed(
+    service: TheService, here: Here, limit: Limit = MOST, cursor: Cursor = None
+) -> dict[str, Any]:
     """List the triggers, by name: where their events come from, and what came of the last ones."""
-    return {"items": await DeskTriggers(service.engine).listed(here), "next": None}
+    return page_data(await DeskTriggers(service.engine).listed(here), ("name",), cursor, limit)
 
 
 @get("/triggers/{name:str}", opt=needs(May.SEE) | answers(TriggerItem))
@@ -75,17 +79,26 @@ async def replaced(
     request: AnyHttpRequest,
     name: FromPath[str],
     if_match: IfMatch = None,
+    if_none_match: IfNoneMatch = None,
 ) -> Response[dict[str, Any]]:
-    """Apply a trigger under its name: 201 for a new text, 200 where nothing changed; it takes events from then on."""
+    """Apply a trigger under its name: 201 for a new text, 200 where nothing changed; it takes events from then on.
+
+    With ``If-Match`` only if that is the text it replaces, with ``If-None-Match: *`` only if there is no such trigger.
+    """
     trigger = await document_of(request, name, Trigger)
-    seen = replaced_by(if_match)
+    seen = replaced_by(if_match, if_none_match)
     return applied_document(await DeskTriggers(service.engine).apply(here, trigger, replaces=seen))
 
 
 @delete("/triggers/{name:str}", status_code=200, opt=needs(May.APPLY) | answers(TriggerRemoved))
-async def removed(service: TheService, here: Here, name: FromPath[str]) -> dict[str, Any]:
-    """Have a trigger take no more events; what it started goes on."""
-    return await DeskTriggers(service.engine).remove(here, name)
+async def removed(
+    service: TheService, here: Here, name: FromPath[str], if_match: IfMatch = None
+) -> dict[str, Any]:
+    """Have a trigger take no more events; what it started goes on. With ``If-Match`` only if that is its text."""
+    triggers = DeskTriggers(service.engine)
+    if if_match is not None:
+        must_be_seen(await triggers.get(here, name), if_match)
+    return await triggers.remove(here, name)
 
 
 @post("/triggers/{name:str}/pause", status_code=200, opt=needs(May.STEER) | answers(TriggerSteered))
@@ -99,8 +112,11 @@ async def pause(
 @post(
     "/triggers/{name:str}/resume", status_code=200, opt=needs(May.STEER) | answers(TriggerSteered)
 )
-async def resume(service: TheService, here: Here, name: FromPath[str]) -> dict[str, Any]:
+async def resume(
+    service: TheService, here: Here, name: FromPath[str], data: JSONBody[PauseReason | None] = None
+) -> dict[str, Any]:
     """Let it go on; events of the pause are not made up for, files apart."""
+    del data  # a reason may be given, as for a pause; nothing keeps it
     return await DeskTriggers(service.engine).resume(here, name)
 
 

@@ -11,17 +11,18 @@ from litestar import Response, Router, get
 
 from petra.desk.principal import EVERYWHERE, May
 from petra.engine.cache import Entry
+from petra.engine.plight import lacks_kinds, missing
 from petra.engine.workers import ALONE
 from petra.server.answers.overview import PoolItem, ResourceItem, ShardItem
 from petra.server.metrics import MEDIA_TYPE, Metrics
 from petra.server.needs import OPEN, Where, needs
 from petra.server.openapi import answers
-from petra.server.parameters import presented_by
+from petra.server.paging import MOST, Cursor, page_data, paged
+from petra.server.parameters import Limit, presented_by
 from petra.server.service import AnyHttpRequest, Here, TheService
 from petra.server.shapes import Page, shape_of
 
 _metrics = Metrics()
-RESOURCES_MAX = 500
 HOLDERS_MAX = 20
 RUNS_LOOKED = 1_000
 
@@ -43,14 +44,18 @@ def _is_here(request: AnyHttpRequest) -> bool:
 
 
 @get("/pools", tags=["workers"], opt=needs(May.SEE) | answers(Page[PoolItem]))
-async def pools(service: TheService, here: Here) -> dict[str, Any]:
+async def pools(
+    service: TheService, here: Here, limit: Limit = MOST, cursor: Cursor = None
+) -> dict[str, Any]:
     """List the pools for runs of the namespace: their workers, slots, what is done, and what waits."""
     engine = service.engine
     by_name: dict[str, dict[str, Any]] = {}
 
     def of(pool: str) -> dict[str, Any]:
         name = pool.removesuffix(ALONE)
-        empty = {"pool": name, "workers": 0, "slots": 0, "busy": 0, "waiting": 0, "trouble": None}
+        empty = {
+            "pool": name, "workers": 0, "slots": 0, "busy": 0, "waiting": 0, "trouble": None, "first": None
+        }  # fmt: skip
         return by_name.setdefault(name, empty)
 
     for worker in engine.roster.seen():
@@ -60,16 +65,25 @@ async def pools(service: TheService, here: Here) -> dict[str, Any]:
         row["workers"] += 1
         row["slots"] += worker.slots
         row["busy"] += worker.busy
-    for queue, waiting in engine.offers.waiting.items():
+    for queue, waiting in engine.offers.by_rank():
         if queue.namespace == here.namespace:
-            of(queue.pool)["waiting"] += len(waiting)
+            row = of(queue.pool)
+            row["waiting"] += len(waiting)
+            row["first"] = row["first"] or next(
+                (offer.row.execution for offer in waiting if not offer.gone), None
+            )
     for pool, trouble in engine.roster.troubles.items():
         of(pool)["trouble"] = trouble or None
-    return {"items": sorted(by_name.values(), key=lambda row: str(row["pool"])), "next": None}
+    for queue in engine.custody.unserved():
+        if queue.namespace == here.namespace and lacks_kinds(engine.custody, queue):
+            of(queue.pool)["trouble"] = missing(engine.custody, queue)
+    return page_data(by_name.values(), ("pool",), cursor, limit)
 
 
 @get("/resources", tags=["workers"], opt=needs(May.SEE) | answers(Page[ResourceItem]))
-async def resources(service: TheService, here: Here) -> dict[str, Any]:
+async def resources(
+    service: TheService, here: Here, limit: Limit = MOST, cursor: Cursor = None
+) -> dict[str, Any]:
     """List the resources that executions in memory hold or wait for: how much of each, who has it, who waits."""
     items = [
         one
@@ -77,7 +91,7 @@ async def resources(service: TheService, here: Here) -> dict[str, Any]:
         if entry.program.holders and entry.state.namespace == here.namespace and not entry.busy
         for one in _resources(name, entry)
     ]
-    return {"items": items[:RESOURCES_MAX], "next": None}
+    return page_data(items, ("execution", "resource", "key"), cursor, limit)
 
 
 def _resources(execution: str, entry: Entry) -> Iterator[dict[str, Any]]:
@@ -110,14 +124,17 @@ def _resources(execution: str, entry: Entry) -> Iterator[dict[str, Any]]:
     tags=["server"],
     opt=needs(May.SEE, where=Where.EVERYWHERE),
 )
-async def shards(service: TheService) -> Page[ShardItem]:
+async def shards(
+    service: TheService, limit: Limit = MOST, cursor: Cursor = None
+) -> Page[ShardItem]:
     """List the shards and who has each; one that nobody ever had is not there."""
     rows = await service.engine.store.shards()
     items = [
         shape_of(ShardItem, row, shard=shard, holder=row.holder or None)
-        for shard, row in sorted(rows.items())
+        for shard, row in rows.items()
     ]
-    return Page(items=items, next=None)
+    page, behind = paged(items, lambda one: (one.shard,), cursor, limit)
+    return Page(items=page, next=behind)
 
 
 def routes(prefix: str, base: str) -> list[Router]:

@@ -8,12 +8,13 @@ from litestar import Response, Router, post
 from litestar.params import JSONBody
 
 from petra.desk.principal import May
-from petra.server.answers.authoring import Hovered, OfferedWord, Tested, WalkThrough
+from petra.server.answers.authoring import Hovered, OfferedWord, Tested, TextEdit, WalkThrough
 from petra.server.benches import (
     COMPLETE,
     FILE,
     FILES_MAX,
     HOVER,
+    REPAIR,
     TEST,
     WALK,
     Bench,
@@ -66,7 +67,13 @@ async def hover(service: TheService, data: JSONBody[Bench]) -> dict[str, Any]:
     return await service.long_work.do(HOVER, data)
 
 
+@post("/repairs", status_code=200, opt=needs(May.SEE) | answers(Page[TextEdit]))
+async def repair(service: TheService, data: JSONBody[Bench]) -> dict[str, Any]:
+    """Try small changes of how branches part and meet, and return those that make the net of a playbook sound."""
+    return await service.long_work.do(REPAIR, data)
+
+
 def router(base: str) -> Router:
     """Return the routes of the workbench."""
-    handlers = [run_tests, simulate, complete, hover]
+    handlers = [run_tests, simulate, complete, hover, repair]
     return Router(path=base, route_handlers=handlers, tags=["authoring"])

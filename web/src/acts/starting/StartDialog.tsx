@@ -1,11 +1,12 @@
 import { useQuery } from '@tanstack/react-query';
 import { lazy, Suspense, useEffect, useState } from 'react';
-import { basePath, carryOut, onceKey } from '../../api/client';
+import { basePath, onceKey } from '../../api/client';
 import { keys } from '../../api/keys';
 import { problemOf } from '../../api/problems';
 import { choices, playbook } from '../../api/running';
 import type { Execution, Json } from '../../api/shapes';
 import {
+  Answer,
   Button,
   Check,
   Choice,
@@ -20,8 +21,9 @@ import {
   TextField,
 } from '../../kit';
 import { refusedAt } from '../../kit/refusal';
+import { hindrance } from '../act';
 import { CopyAs } from '../CopyAs';
-import { hindrance } from '../registry';
+import { sent } from '../gate';
 import { useDoer } from '../useDoer';
 import { START, type StartView } from './start';
 import { draftOf, labelsOf, type Values, workloadOf } from './workload';
@@ -46,38 +48,44 @@ interface Props {
 /** Start an applied playbook: its workload as fields or as JSON, and the line that does the same. */
 export function StartDialog(props: Props) {
   const list = useQuery({ queryKey: keys.playbooks, queryFn: choices });
-  const items = list.data?.items ?? [];
   const [chosen, setChosen] = useState<string | null>(props.path ?? null);
-  const path = chosen ?? items[0]?.path;
   return (
     <Dialog title="Start an execution" onClose={props.onClose} size="lg">
-      {list.isPending ? <Skeleton lines={4} /> : null}
-      {list.isError ? <ErrorBox error={list.error} retry={() => void list.refetch()} /> : null}
-      {list.isSuccess && items.length === 0 ? (
-        <Empty title="No playbook is applied yet" command="petra apply hello.yaml">
-          <p>What is applied can be started from here.</p>
-        </Empty>
-      ) : null}
-      {items.length && path ? (
-        <div className="stack">
-          <Choice
-            label="Playbook"
-            value={path}
-            onChange={setChosen}
-            options={items.map((one) => ({ value: one.path, label: `${one.path} ${one.version}`.trim() }))}
-          />
-          <AppliedForm key={path} {...props} path={path} />
-        </div>
-      ) : null}
+      <Answer of={list} lines={4}>
+        {({ items }) => {
+          const path = chosen ?? items[0]?.path;
+          if (path === undefined) return <NothingApplied />;
+          const options = items.map((one) => ({
+            value: one.path,
+            label: `${one.path} ${one.version}`.trim(),
+          }));
+          return (
+            <div className="stack">
+              <Choice label="Playbook" value={path} onChange={setChosen} options={options} />
+              <AppliedForm key={path} {...props} path={path} />
+            </div>
+          );
+        }}
+      </Answer>
     </Dialog>
+  );
+}
+
+function NothingApplied() {
+  return (
+    <Empty title="No playbook is applied yet" command="petra apply hello.yaml">
+      <p>What is applied can be started from here.</p>
+    </Empty>
   );
 }
 
 function AppliedForm(props: Props & { path: string }) {
   const found = useQuery({ queryKey: keys.playbook(props.path), queryFn: () => playbook(props.path) });
-  if (found.isPending) return <Skeleton lines={4} />;
-  if (found.isError) return <ErrorBox error={found.error} retry={() => void found.refetch()} />;
-  return <StartForm {...props} taken={found.data as Taken} />;
+  return (
+    <Answer of={found} lines={4}>
+      {(taken) => <StartForm {...props} taken={taken as Taken} />}
+    </Answer>
+  );
 }
 
 interface TextProps extends Omit<Props, 'workload'> {
@@ -145,7 +153,7 @@ function StartForm(props: FormProps) {
     setBusy(true);
     setError(null);
     try {
-      const made = await carryOut<Execution>({ ...call, headers: { 'Idempotency-Key': key } });
+      const made = await sent<Execution, StartView>(START, view, {}, key);
       remember(`start.${path}`, '');
       props.onStarted(made.id);
     } catch (problem) {

@@ -1,7 +1,7 @@
 /** Starting a playbook: one that is applied, or a text that is not. */
 import { Play } from 'lucide-react';
 import { API } from '../../api/client';
-import type { Act, Doer } from '../registry';
+import type { Act, Doer } from '../act';
 import { dryRun } from '../trying';
 import type { Values } from './workload';
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { hindrance } from '../registry';
+import { hindrance } from '../act';
 import { START, type StartView } from './start';
 import { draftOf, labelsOf, workloadOf } from './workload';
 

@@ -3,7 +3,7 @@ import { GitMerge } from 'lucide-react';
 import { lazy, Suspense, useMemo } from 'react';
 import { current, unsigned } from '../../api/authoring';
 import { definition } from '../../api/calls';
-import { Button, ErrorBox, plural, Skeleton } from '../../kit';
+import { Answer, Button, plural, Skeleton } from '../../kit';
 import css from './editor.module.css';
 import { merged } from './merge';
 
@@ -43,8 +43,12 @@ export function ConflictPane({ path, base, mine, onChosen }: Props) {
       return null; // too long to be merged by itself
     }
   }, [found.data, base, mine]);
-  if (found.isPending) return <Skeleton lines={4} />;
-  if (found.isError) return <ErrorBox error={found.error} retry={() => void found.refetch()} />;
+  if (!found.data)
+    return (
+      <Answer of={found} lines={4}>
+        {() => null}
+      </Answer>
+    );
   const { theirs, was } = found.data;
   const isNew = base.tag === null;
   const title = isNew

@@ -1,40 +1,31 @@
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { getRouteApi, Link, useNavigate } from '@tanstack/react-router';
 import { FilePlus2, Play } from 'lucide-react';
-import { lazy, Suspense, useCallback, useEffect, useRef, useState } from 'react';
+import { useCallback, useEffect, useRef, useState } from 'react';
 import { asCli } from '../../acts/copy';
+import { offer, sent } from '../../acts/gate';
 import { APPLY, type ApplyView } from '../../acts/playbooks';
-import { hindrance } from '../../acts/registry';
 import { StartTextDialog, type Taken } from '../../acts/starting/StartDialog';
 import { useDoer } from '../../acts/useDoer';
-import { type Checked, current } from '../../api/authoring';
-import { carryOut } from '../../api/client';
+import { current } from '../../api/authoring';
 import { keys } from '../../api/keys';
 import { problemOf } from '../../api/problems';
-import type { Graph } from '../../api/shapes';
-import { Button, Copyable, ErrorBox, recalled, remember, Skeleton, Tabs, toast, useKeys } from '../../kit';
+import { Button, Copyable, ErrorBox, recalled, remember, Skeleton, toast, useKeys } from '../../kit';
 import { type Base, ConflictPane } from './ConflictPane';
-import { caseOfWay, percentage, withCase } from './cases';
-import { hindered, mended, stepAt } from './diagnostics';
+import { percentage } from './cases';
+import { type Fix, hindered, mended, stepAt } from './diagnostics';
 import css from './editor.module.css';
+import { Outline } from './Outline';
 import { Problems } from './Problems';
-import { ProofPane, verdict } from './ProofPane';
-import { SimulatePane } from './SimulatePane';
-import { type EditorSearch, PANELS, type Panel } from './search';
+import { verdict } from './ProofPane';
+import { Side } from './Side';
+import type { EditorSearch } from './search';
 import { startingText } from './starting';
-import { TestsPane } from './TestsPane';
-import { TextPane } from './TextPane';
+import { type Place, TextPane } from './TextPane';
 import { useCheck } from './useCheck';
 import { type TestsKept, useTests } from './useTests';
 
-const TextDiff = lazy(() => import('../../kit/TextDiff'));
 const route = getRouteApi('/inside/edit/$');
-const LABELS: Record<Panel, string> = {
-  proof: 'Graph and proof',
-  tests: 'Tests',
-  simulate: 'Simulate',
-  diff: 'Changes',
-};
 
 /** A playbook as text, held against its rules while it is typed. */
 export function Page() {
@@ -46,18 +37,17 @@ export function Page() {
     staleTime: Number.POSITIVE_INFINITY,
     retry: false,
   });
+  // a text that is being written is not taken away because asking for it once more failed
+  if (base.data) return <Editor key={path} path={path} base={base.data} />;
   if (base.isPending) return <Skeleton lines={20} />;
   const isMissing = base.isError && problemOf(base.error).code === 'not-found';
   if (isMissing && isNew) return <Editor key={path} path={path} base={NOTHING} />;
-  if (base.isError) {
-    return (
-      <>
-        <ErrorBox error={base.error} retry={() => void base.refetch()} />
-        {isMissing ? <Anew path={path} /> : null}
-      </>
-    );
-  }
-  return <Editor key={path} path={path} base={base.data} />;
+  return (
+    <>
+      <ErrorBox error={base.error} retry={() => void base.refetch()} />
+      {isMissing ? <Anew path={path} /> : null}
+    </>
+  );
 }
 
 /** What a new playbook takes the place of. */
@@ -84,10 +74,11 @@ function Editor({ path, base: first }: { path: string; base: Base }) {
   const draft = `draft.${path}.${base.tag}`;
   const begun = base.tag === null ? startingText(path) : base.text;
   const [text, setText] = useState(() => recalled(draft) || begun);
-  const [line, setLine] = useState<number | undefined>(search.line);
+  const [place, setPlace] = useState<Place | undefined>(search.line ? { line: search.line } : undefined);
+  const setLine = useCallback((line: number | undefined) => setPlace(line ? { line } : undefined), []);
   const [cursor, setCursor] = useState(1);
   const [starts, setStarts] = useState(false);
-  const { checked, error } = useCheck(text);
+  const { checked, isOld, error } = useCheck(text);
   const tests = useTests(path, text);
   const doer = useDoer();
   const changed = text !== base.text;
@@ -95,11 +86,12 @@ function Editor({ path, base: first }: { path: string; base: Base }) {
   kept.current = draft;
   useEffect(() => remember(kept.current, changed ? text : ''), [text, changed]);
   const applied = useMutation({
-    mutationFn: () => carryOut<{ digest: string }>(APPLY.call(view, {})),
+    mutationFn: () => sent<{ digest: string }, ApplyView>(APPLY, view, {}, null),
     onSuccess: ({ digest }) => {
       remember(kept.current, '');
       setBase({ text, tag: `"${digest}"` });
       toast('Applied', path);
+      tests.run();
       client.removeQueries({ queryKey: keys.source(path) });
       void client.invalidateQueries({ queryKey: keys.playbook(path) });
       void client.invalidateQueries({ queryKey: keys.playbooks });
@@ -113,22 +105,31 @@ function Editor({ path, base: first }: { path: string; base: Base }) {
   const problems = checked?.problems ?? [];
   const unfit = checked ? hindered(problems, changed) : 'it is being checked';
   const view: ApplyView = { path, text, replaces: base.tag, unfit, ...doer };
-  const why = hindrance(APPLY, view);
+  const applying = offer(APPLY, view, () => applied.mutate());
+  const why = applying.why;
   const send = () => {
     const first = problems.find((one) => one.severity === 'error');
     if (first) setLine(first.line);
-    else if (!why) applied.mutate();
+    else if (unfit) tests.run();
+    else applying.ask();
   };
   useKeys([
     { keys: APPLY.keys, label: 'Apply, or go to the first problem', run: send, always: true },
     { keys: 'Mod+Enter', label: 'Run the tests', run: tests.run, always: true },
   ]);
   const body = useRef<HTMLDivElement>(null);
+  const write = () => body.current?.querySelector<HTMLElement>('.cm-content')?.focus();
   const drop = () => {
     setText(begun);
-    body.current?.querySelector<HTMLElement>('.cm-content')?.focus(); // the button that had it goes away
+    write(); // the button that had the focus goes away
   };
-  const steps = checked?.graph?.nodes as { id: string; line?: number }[] | undefined;
+  const goTo = (line: number) => {
+    setLine(line);
+    write();
+  };
+  const outline = checked?.outline ?? [];
+  const here = stepAt(outline, cursor);
+  const fix = (change: Fix) => setText(mended(text, change));
   const isStale = applied.isError && problemOf(applied.error).code === 'stale';
   const settle = (next: string, theirs: Base) => {
     setBase(theirs);
@@ -177,10 +178,11 @@ function Editor({ path, base: first }: { path: string; base: Base }) {
       {applied.isError && !isStale ? <ErrorBox error={applied.error} /> : null}
       {error ? <ErrorBox error={error} /> : null}
       <div className={css.body} ref={body}>
+        <Outline steps={outline} here={here} onLine={goTo} />
         <TextPane
           text={text}
           problems={problems}
-          line={line}
+          place={place}
           onChange={setText}
           onLine={setCursor}
           completes
@@ -192,12 +194,14 @@ function Editor({ path, base: first }: { path: string; base: Base }) {
           base={base}
           text={text}
           checked={checked}
+          isOld={isOld}
           tests={tests}
-          here={stepAt(steps ?? [], cursor)}
+          here={here}
           onLine={setLine}
+          onFix={fix}
         />
       </div>
-      <Problems found={problems} onLine={setLine} onFix={(fix) => setText(mended(text, fix))} />
+      <Problems found={problems} onLine={setLine} onFix={fix} />
       <div className={css.line}>
         <Copyable text={asCli(APPLY.cli(view, {}))} label="the command" />
         <span className="muted">In a text, Tab indents; Esc and then Tab leaves it.</span>
@@ -220,78 +224,5 @@ function TestsChip({ tests, onOpen }: { tests: TestsKept; onOpen: () => void }) 
       tests {found.passed ?? 0}/{found.cases.length}
       {cover}
     </button>
-  );
-}
-
-interface SideProps {
-  path: string;
-  search: EditorSearch;
-  go: (next: Partial<EditorSearch>, replace?: boolean) => void;
-  base: Base;
-  text: string;
-  checked: Checked | null;
-  tests: TestsKept;
-  here: string | null;
-  onLine: (line: number | undefined) => void;
-}
-
-/** What is to be seen of the text: its graph and proof, its tests, a walk through it, what was changed. */
-function Side({ path, search, go, base, text, checked, tests, here, onLine }: SideProps) {
-  const panel = search.panel ?? 'proof';
-  const graph = (checked?.graph ?? null) as Graph | null;
-  const onAt = useCallback((at: number | undefined) => go({ at }), [go]);
-  const shared = {
-    at: search.at,
-    onAt,
-    selected: here,
-    onSelect: (node: { line?: number }) => onLine(node.line),
-  };
-  const addCase = (added: string) => {
-    tests.setText(withCase(tests.text, path, added));
-    go({ panel: 'tests', case: undefined, at: undefined }, false);
-  };
-  return (
-    <div className={css.side}>
-      <Tabs
-        label="What is to be seen of it"
-        tabs={PANELS.map((id) => ({ id, label: LABELS[id] }))}
-        value={panel}
-        onChange={(next) => go({ panel: next, case: undefined, at: undefined }, false)}
-        className={css.panel ?? ''}
-      >
-        {checked ? null : <Skeleton lines={8} />}
-        {checked && panel === 'proof' ? (
-          <ProofPane
-            {...shared}
-            checked={checked}
-            onLine={onLine}
-            onTest={() => addCase(caseOfWay(checked.soundness?.counterexample ?? [], graph))}
-          />
-        ) : null}
-        {checked && panel === 'tests' ? (
-          <TestsPane
-            {...shared}
-            path={path}
-            text={tests.text}
-            onText={tests.setText}
-            graph={graph}
-            tested={tests.tested}
-            error={tests.error}
-            busy={tests.busy}
-            onRun={tests.run}
-            shown={search.case}
-            onShow={(name) => go({ case: name, at: undefined })}
-          />
-        ) : null}
-        {checked && panel === 'simulate' ? (
-          <SimulatePane {...shared} text={text} graph={graph} onTest={addCase} />
-        ) : null}
-        {panel === 'diff' ? (
-          <Suspense fallback={<Skeleton lines={8} />}>
-            <TextDiff before={base.text} after={text} label="What you changed" />
-          </Suspense>
-        ) : null}
-      </Tabs>
-    </div>
   );
 }

@@ -7,7 +7,7 @@ import { Button, Drawing, duration, ErrorBox, Skeleton, State, TextField, Value 
 import { type Chosen, caseOfWalk } from './cases';
 import { fieldOf, madeOf, startOf, told } from './choices';
 import css from './editor.module.css';
-import { StoryPlayer } from './StoryPlayer';
+import { Played } from './Played';
 
 interface Props {
   text: string;
@@ -62,7 +62,7 @@ export function SimulatePane({ text, graph, at, onAt, selected, onSelect, onTest
           Begin again
         </Button>
         <Button icon={Dices} onClick={() => begin((way.seed ?? 0) + 1)}>
-          By dice
+          At random
         </Button>
         <Button
           icon={Undo2}
@@ -73,8 +73,8 @@ export function SimulatePane({ text, graph, at, onAt, selected, onSelect, onTest
         </Button>
       </div>
       {text === way.text ? null : <p role="status">The text has changed since this walk began.</p>}
-      {found.isPending ? <Skeleton lines={3} /> : null}
-      {found.isError ? <ErrorBox error={found.error} retry={() => void found.refetch()} /> : null}
+      {seen || found.error ? null : <Skeleton lines={3} />}
+      {found.error ? <ErrorBox error={found.error} retry={() => void found.refetch()} /> : null}
       {seen ? <Stand seen={seen} way={way} onTest={onTest} /> : null}
       {seen?.next ? (
         <Choosing
@@ -95,7 +95,7 @@ export function SimulatePane({ text, graph, at, onAt, selected, onSelect, onTest
         </ol>
       ) : null}
       {graph && seen?.frames ? (
-        <StoryPlayer
+        <Played
           graph={graph}
           frames={seen.frames}
           label="The walk"
@@ -122,7 +122,7 @@ function Stand({ seen, way, onTest }: { seen: WalkThrough; way: Way; onTest: (ad
       <span className="muted">
         {[
           seen.elapsed_s ? `${duration(seen.elapsed_s * 1000)} virtual` : '',
-          way.seed === null ? '' : `by dice, seed ${way.seed}`,
+          way.seed === null ? '' : `at random, seed ${way.seed}`,
           seen.refused ? `refused: ${seen.refused}` : '',
         ]
           .filter(Boolean)

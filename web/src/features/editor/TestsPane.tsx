@@ -2,10 +2,11 @@ import { Copy, FolderOpen, Play, Plus } from 'lucide-react';
 import { useRef } from 'react';
 import type { CaseDone, Finding, Tested } from '../../api/authoring';
 import type { Graph, GraphNode } from '../../api/shapes';
-import { Button, copy, Drawing, duration, Empty, ErrorBox, plural } from '../../kit';
-import { firstCase, percentage, timesTaken, withCase } from './cases';
+import { Button, copy, duration, Empty, ErrorBox, plural } from '../../kit';
+import { Covered } from './Covered';
+import { firstCase, percentage, withCase } from './cases';
 import css from './editor.module.css';
-import { StoryPlayer } from './StoryPlayer';
+import { Played } from './Played';
 import { TextPane } from './TextPane';
 
 interface Props {
@@ -52,6 +53,7 @@ function firstLine(text: string): string {
 export function TestsPane(props: Props) {
   const { path, text, onText, graph, tested, error, busy, onRun, shown } = props;
   const one = tested?.cases.find((found) => found.name === shown);
+  const add = () => onText(withCase(text, path, firstCase(graph)));
   return (
     <div className="stack">
       <div className="row wrap">
@@ -65,7 +67,7 @@ export function TestsPane(props: Props) {
         >
           Run the tests
         </Button>
-        <Button icon={Plus} onClick={() => onText(withCase(text, path, firstCase(graph)))}>
+        <Button icon={Plus} onClick={add}>
           Add a case
         </Button>
         <OpenFile onText={onText} />
@@ -82,7 +84,7 @@ export function TestsPane(props: Props) {
             label="The test file"
             text={text}
             problems={testProblems(tested)}
-            line={undefined}
+            place={undefined}
             onChange={onText}
             onLine={() => undefined}
           />
@@ -99,7 +101,18 @@ export function TestsPane(props: Props) {
         </p>
       ) : null}
       {tested?.cases.length ? <Cases {...props} cases={tested.cases} /> : null}
-      {one ? <Shown {...props} one={one} /> : <Painted {...props} />}
+      {one ? <Shown {...props} one={one} /> : null}
+      {!one && graph ? (
+        <Covered
+          graph={graph}
+          tested={tested}
+          selected={props.selected}
+          onSelect={props.onSelect}
+          onShow={props.onShow}
+          onAdd={add}
+        />
+      ) : null}
+      {one || graph ? null : <p className="muted">It is drawn once it reads.</p>}
     </div>
   );
 }
@@ -174,7 +187,7 @@ function Shown({ one, graph, at, onAt, selected, onSelect, onShow }: Props & { o
       </div>
       {one.result === 'passed' ? null : <pre className="data">{one.message}</pre>}
       {graph && one.frames ? (
-        <StoryPlayer
+        <Played
           key={one.name}
           graph={graph}
           frames={one.frames}
@@ -188,25 +201,5 @@ function Shown({ one, graph, at, onAt, selected, onSelect, onShow }: Props & { o
         <p className="muted">It did not come so far that there is something to see.</p>
       )}
     </section>
-  );
-}
-
-/** Which arcs the cases take: a number, or never. */
-function Painted({ graph, tested, selected, onSelect }: Props) {
-  if (!graph) return <p className="muted">It is drawn once it reads.</p>;
-  const times = (arc: Graph['arcs'][number]) => timesTaken(tested?.coverage, arc);
-  return (
-    <Drawing
-      graph={graph}
-      factOf={(node) => (node.details?.length ? { text: String(node.details) } : null)}
-      arcText={(arc) => {
-        const n = times(arc);
-        return n === null ? null : n === 0 ? 'never' : `${n} ×`;
-      }}
-      isTaken={(arc) => times(arc) !== 0}
-      isMissed={(arc) => times(arc) === 0}
-      selected={selected}
-      onSelect={onSelect}
-    />
   );
 }

@@ -12,11 +12,17 @@ import { complete, type Finding } from '../../api/authoring';
 import { nonce } from '../../kit/nonce';
 import { fixed, Places, spanOf } from './diagnostics';
 import css from './editor.module.css';
+import { hints } from './hints';
+
+/** Where to go: a new one each time that somebody wants to go there. */
+export interface Place {
+  line: number;
+}
 
 interface Props {
   text: string;
   problems: readonly Finding[];
-  line: number | undefined;
+  place: Place | undefined;
   onChange: (text: string) => void;
   onLine: (line: number) => void;
   label?: string;
@@ -45,7 +51,7 @@ async function words(context: CompletionContext) {
 }
 
 /** A text in YAML, with what is wrong where it is wrong. */
-export function TextPane({ text, problems, line, onChange, onLine, ...more }: Props) {
+export function TextPane({ text, problems, place, onChange, onLine, ...more }: Props) {
   const box = useRef<HTMLDivElement>(null);
   const view = useRef<EditorView | null>(null);
   const heard = useRef({ onChange, onLine });
@@ -67,7 +73,7 @@ export function TextPane({ text, problems, line, onChange, onLine, ...more }: Pr
           highlightSelectionMatches(),
           yaml(),
           syntaxHighlighting(classHighlighter),
-          ...(more.completes ? [autocompletion({ override: [words] })] : []),
+          ...(more.completes ? [autocompletion({ override: [words] }), hints] : []),
           keymap.of([...defaultKeymap, ...historyKeymap, ...searchKeymap, indentWithTab]),
           EditorView.cspNonce.of(nonce()),
           EditorView.contentAttributes.of({ 'aria-label': more.label ?? 'The text of the playbook' }),
@@ -101,10 +107,11 @@ export function TextPane({ text, problems, line, onChange, onLine, ...more }: Pr
   }, [problems]);
   useEffect(() => {
     const now = view.current;
-    if (!now || !line) return;
-    const at = now.state.doc.line(Math.min(line, now.state.doc.lines)).from;
+    if (!now || !place) return;
+    const { from, text } = now.state.doc.line(Math.min(place.line, now.state.doc.lines));
+    const at = from + (/^[\s-]*/.exec(text)?.[0].length ?? 0); // on the first word of the line
     now.dispatch({ selection: { anchor: at }, effects: EditorView.scrollIntoView(at, { y: 'center' }) });
-  }, [line]);
+  }, [place]);
   return <div ref={box} className={css.text} />;
 }
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { NextChoice } from '../../api/authoring';
+import type { CaseDone, NextChoice } from '../../api/authoring';
 import type { Graph, GraphArc, GraphNode } from '../../api/shapes';
 import {
   type Chosen,
@@ -8,6 +8,7 @@ import {
   fileNamed,
   firstCase,
   percentage,
+  takenBy,
   timesTaken,
   withCase,
 } from './cases';
@@ -140,4 +141,13 @@ describe('coverage', () => {
     expect(percentage({ arcs: [], taken: 999, total: 1000 })).toBe(99);
     expect(percentage({ arcs: [], taken: 0, total: 0 })).toBe(100);
   });
+});
+
+it('an arc is taken by the cases that say so', () => {
+  const done = (name: string, ...arcs: [string, number][]) =>
+    ({ name, arcs: arcs.map(([from, index]) => ({ from, index })) }) as CaseDone;
+  const cases = [done('one', ['a', 0]), done('two', ['a', 1], ['b', 0])];
+  expect(takenBy(cases, 'a/0').map((one) => one.name)).toEqual(['one']);
+  expect(takenBy(cases, 'b/0').map((one) => one.name)).toEqual(['two']);
+  expect(takenBy(cases, 'b/1')).toEqual([]);
 });

@@ -1,5 +1,5 @@
 /** Test files as the editor writes them: a first one, and cases made of walks. Values are written as JSON, which is YAML. */
-import type { Coverage, Made, NextChoice, WalkThrough } from '../../api/authoring';
+import type { CaseDone, Coverage, Made, NextChoice, WalkThrough } from '../../api/authoring';
 import type { Graph, GraphArc, Json } from '../../api/shapes';
 
 /** One choice of a walk: what was asked, and what was chosen. */
@@ -117,6 +117,11 @@ export function withCase(test: string, path: string, added: string): string {
 }
 
 // Coverage
+
+/** The cases that took an arc, by its step and number. */
+export function takenBy(cases: readonly CaseDone[], arc: string): CaseDone[] {
+  return cases.filter((one) => one.arcs.some(({ from, index }) => `${from}/${index}` === arc));
+}
 
 /** By how many cases an arc was taken; null where nothing is known of it. */
 export function timesTaken(coverage: Coverage | null | undefined, arc: GraphArc): number | null {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Finding } from '../../api/authoring';
-import { hindered, mended, Places, spanOf } from './diagnostics';
+import { hindered, mended, Places, spanOf, troubled } from './diagnostics';
 
 const TEXT = 'ab\n\ncde';
 
@@ -57,4 +57,17 @@ it('a fix puts its words where it says, and nothing else is touched', () => {
   const fix = { title: '', line: 3, column: 2, end_line: 3, end_column: 3, text: 'DD' };
   expect(mended(TEXT, fix)).toBe('ab\n\ncDDe');
   expect(mended(TEXT, { ...fix, line: 9, column: 9, end_line: 1 })).toBe(`${TEXT}DD`);
+});
+
+it('a step has the worst problem in its lines; what stands at the margin is of no step', () => {
+  const steps = [
+    { step: 'a', line: 5 },
+    { step: 'b', line: 9 },
+  ];
+  const warning = finding({ severity: 'warning', code: 'P505', line: 6, column: 7 });
+  const error = finding({ code: 'P101', line: 7, column: 7 });
+  const found = troubled([warning, error, finding({ line: 12, column: 1 })], steps);
+  expect([...found].map(([step, one]) => [step, one.code])).toEqual([['a', 'P101']]);
+  expect(troubled([warning], steps).get('a')?.code).toBe('P505');
+  expect(troubled([finding({ line: 2, column: 3 })], steps).size).toBe(0);
 });

@@ -64,12 +64,22 @@ export function hindered(problems: readonly Finding[], changed: boolean): string
   return changed ? null : 'nothing has changed';
 }
 
-/** The step that a line belongs to: the last that begins before it. */
-export function stepAt(steps: readonly { id: string; line?: number }[], line: number): string | null {
-  let best: { id: string; line: number } | null = null;
-  for (const step of steps) {
-    if (step.line === undefined || step.line > line) continue;
-    if (!best || step.line > best.line) best = { id: step.id, line: step.line };
+/** The worst problem of each step. What stands at the margin is of the document, wherever it stands. */
+export function troubled(
+  problems: readonly Finding[],
+  steps: readonly { step: string; line: number }[],
+): ReadonlyMap<string, Finding> {
+  const found = new Map<string, Finding>();
+  for (const one of problems) {
+    const step = one.column > 1 ? stepAt(steps, one.line) : null;
+    if (step && (!found.has(step) || one.severity === 'error')) found.set(step, one);
   }
-  return best?.id ?? null;
+  return found;
+}
+
+/** The step that a line belongs to: the last that begins before it. */
+export function stepAt(steps: readonly { step: string; line: number }[], line: number): string | null {
+  let best: { step: string; line: number } | null = null;
+  for (const one of steps) if (one.line <= line && (!best || one.line > best.line)) best = one;
+  return best?.step ?? null;
 }

@@ -5,20 +5,23 @@ const PAUSE_MS = 250;
 
 export interface Found {
   checked: Checked | null;
+  /** The graph is that of an earlier text: this one does not read. */
+  isOld: boolean;
   error: unknown;
 }
 
 /** The answer to the latest text; older answers are dropped. */
 export function useCheck(text: string): Found {
-  const [found, setFound] = useState<Found>({ checked: null, error: null });
+  const [found, setFound] = useState<Found>({ checked: null, isOld: false, error: null });
   useEffect(() => {
     const stop = new AbortController();
     const timer = setTimeout(() => {
       check(text, stop.signal).then(
         (checked) => {
-          // the last graph that could be drawn stays while the text does not read
-          setFound((was) => ({
-            checked: { ...checked, graph: checked.graph ?? was.checked?.graph ?? null },
+          // the last graph that could be drawn, and its outline, stay while the text does not read
+          setFound(({ checked: was }) => ({
+            checked: checked.graph || !was ? checked : { ...checked, graph: was.graph, outline: was.outline },
+            isOld: !checked.graph && Boolean(was?.graph),
             error: null,
           }));
         },

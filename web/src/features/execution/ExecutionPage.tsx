@@ -1,22 +1,25 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { getRouteApi, useNavigate } from '@tanstack/react-router';
-import { useCallback, useEffect, useMemo, useRef, useState, useSyncExternalStore } from 'react';
-import { ActDialog } from '../../acts/ActDialog';
+import { Radio } from 'lucide-react';
+import { lazy, Suspense, useCallback, useEffect, useMemo, useRef, useState } from 'react';
+import type { ActView, Form } from '../../acts/act';
 import { asCli } from '../../acts/copy';
-import { ACTS, type ActView, actOf, type Form, hindrance } from '../../acts/registry';
-import { graph as fetchGraph, me, rangeOf } from '../../api/calls';
+import { offer } from '../../acts/gate';
+import { ACTS, actOf } from '../../acts/registry';
+import { useDoer } from '../../acts/useDoer';
+import { graph as fetchGraph, rangeOf } from '../../api/calls';
 import { API, basePath } from '../../api/client';
-import { connection } from '../../api/connection';
 import { keys } from '../../api/keys';
 import { problemOf } from '../../api/problems';
 import type { Execution, Verified } from '../../api/shapes';
 import {
+  Answer,
   Button,
   copy,
   Empty,
   ErrorBox,
   type KeyBinding,
-  Skeleton,
+  millis,
   toast,
   useKeys,
   type ValueSource,
@@ -26,30 +29,35 @@ import { type Command, useCommands } from '../../kit/commands';
 import { usePaced } from '../../kit/usePaced';
 import { readSel, type Sel, writeSel } from '../../story/sel';
 import { firstSel, stepOfSel } from '../../story/select';
-import type { StoryStore } from '../../story/store';
+import { StoryStore } from '../../story/store';
+import { keysOfStory } from '../../viewer/keys';
+import { byStep } from '../../viewer/looks';
+import { Scrubber } from '../../viewer/Scrubber';
 import { useChild, useOpenChild } from './child';
 import css from './execution.module.css';
 import { Header } from './Header';
 import { nextRecord } from './nextRecord';
 import { Panes } from './Panes';
-import { Scrubber } from './scrubber/Scrubber';
 import { type ExecutionSearch, PANES } from './search';
 import { useExplanation } from './side/ExplainTab';
 import { useRunHeld } from './useRunHeld';
 import { ASK_MS, useShown, useStory } from './useStory';
+import { useWrites } from './useWrites';
 import type { View } from './view';
 
+const ActDialog = lazy(() => import('../../acts/ExecutionActDialog'));
 const route = getRouteApi('/inside/e/$id');
 
 /** One execution: what happened, what happens now, why it waits, what can be done. */
 export function Page() {
   const { id } = route.useParams();
   const told = useStory(id, route.useSearch().at);
-  if (told.head.isError) return <ErrorBox error={told.head.error} retry={() => void told.head.refetch()} />;
-  if (told.error) return <ErrorBox error={told.error} retry={() => location.reload()} />;
   if (told.gone) return <Empty title="This execution was removed" />;
-  if (!told.head.data || !told.ready) return <Skeleton lines={14} />;
-  return <Shown key={id} id={id} head={told.head.data} story={told.story} edition={told.edition} />;
+  return (
+    <Answer of={told.whole} lines={14}>
+      {(head) => <Shown key={id} id={id} head={head} story={told.story} edition={told.edition} />}
+    </Answer>
+  );
 }
 
 /** Where the large values of an execution are. */
@@ -71,8 +79,6 @@ function Shown({ id, head, story, edition }: ShownProps) {
   const search = route.useSearch();
   const navigate = useNavigate({ from: '/e/$id' });
   const client = useQueryClient();
-  const line = useSyncExternalStore(connection.subscribe, connection.getLine);
-  const who = useQuery({ queryKey: keys.me, queryFn: me });
   const lens = search.lens ?? 'step';
   const graph = useQuery({
     queryKey: keys.graph(head.digest, lens),
@@ -85,10 +91,7 @@ function Shown({ id, head, story, edition }: ShownProps) {
   const seq = useShown(story, edition, asked);
   const latest = usePaced(story.version, ASK_MS);
   const explanation = useExplanation({ id, live, seq }, latest);
-  const waiting = useMemo(
-    () => new Map((explanation.data?.waiting ?? []).map((one) => [one.step, one])),
-    [explanation.data],
-  );
+  const waiting = useMemo(() => byStep(explanation.data?.waiting ?? []), [explanation.data]);
   const go = useCallback(
     (change: Partial<ExecutionSearch>, replace = false) =>
       void navigate({ to: '/e/$id', params: { id }, search: (was) => ({ ...was, ...change }), replace }),
@@ -129,26 +132,23 @@ function Shown({ id, head, story, edition }: ShownProps) {
   useRunHeld(id, story, edition, sel);
   const source = useMemo(() => valuesOf(id), [id]);
   const step = stepOfSel(story, sel);
-  const facts = step ? story.stepAt(story.version, step) : null;
-  const acts: ActView = {
-    id,
-    status: head.status,
-    version: story.version,
-    step,
-    stepActive: facts !== null && (facts.active > 0 || facts.ready > 0),
-    seq,
-    live,
-    may: who.data?.may ?? [],
-    offline: line === 'offline',
+  const writes = useWrites(id, sel, latest);
+  const doer = useDoer();
+  const aboutStep = (which: string | null): ActView => {
+    const facts = which ? story.stepAt(story.version, which) : null;
+    const stepActive = facts !== null && (facts.active > 0 || facts.ready > 0);
+    return { id, status: head.status, version: story.version, step: which, stepActive, seq, live, ...doer };
   };
   const [doing, setDoing] = useState<{ id: string; start?: Form } | null>(null);
   const [playing, setPlaying] = useState(false);
   const logInput = useRef<HTMLInputElement>(null);
-  const act = (which: string, start?: Form) => {
-    const why = hindrance(actOf(which), acts);
-    if (why) toast(`${actOf(which).label}: not now`, why, 'failed');
-    else setDoing({ id: which, start });
-  };
+  const offerOf = (which: string, start?: Form, of?: string) =>
+    offer(actOf(which), aboutStep(of ?? step), () => {
+      if (of && of !== step) select({ kind: 'step', step: of });
+      setDoing({ id: which, start });
+    });
+  const latestOffer = useRef(offerOf);
+  latestOffer.current = offerOf;
   const view: View = {
     id,
     head,
@@ -161,23 +161,38 @@ function Shown({ id, head, story, edition }: ShownProps) {
     sel,
     step,
     waiting,
+    writes,
     search,
     go,
     select,
-    act,
-    acts,
+    offer: offerOf,
     child,
     openChild,
     visitChild,
   };
 
+  const scrub = useCallback((at: number | undefined) => go({ at }, true), [go]);
   const to = (next: number | null) => {
-    if (next !== null) go({ at: next >= story.version ? undefined : Math.max(1, next) }, true);
+    if (next !== null) scrub(next >= story.version ? undefined : Math.max(1, next));
   };
-  const jump = (among: Sel | null | 'marked', direction: 1 | -1) =>
-    void nextRecord(id, story, among, seq, direction).then(to, (problem: unknown) =>
-      toast('It could not be looked up', problemOf(problem).message, 'failed'),
-    );
+  const toggle = () => {
+    if (!playing && seq >= story.version) scrub(1);
+    setPlaying(!playing);
+  };
+  const jump = (among: Sel | null | 'marked', direction: 1 | -1) => {
+    if (among === sel && writes)
+      to(
+        StoryStore.next(
+          writes.map((one) => one.seq),
+          seq,
+          direction,
+        ),
+      );
+    else
+      void nextRecord(id, story, among, seq, direction).then(to, (problem: unknown) =>
+        toast('It could not be looked up', problemOf(problem).message, 'failed'),
+      );
+  };
   const focus = (n: number) => {
     const pane = PANES[n];
     if (!pane) return;
@@ -187,21 +202,7 @@ function Shown({ id, head, story, edition }: ShownProps) {
     else box?.querySelector<HTMLElement>('[tabindex="0"]')?.focus();
   };
   const list: KeyBinding[] = [
-    { keys: 'ArrowLeft', label: 'Record before', run: () => to(seq - 1) },
-    { keys: 'ArrowRight', label: 'Next record', run: () => to(seq + 1) },
-    {
-      keys: 'Shift+ArrowLeft',
-      label: 'Record of the selection before',
-      run: () => jump(sel, -1),
-    },
-    {
-      keys: 'Shift+ArrowRight',
-      label: 'Next record of the selection',
-      run: () => jump(sel, 1),
-    },
-    { keys: 'Alt+ArrowLeft', label: 'Mark before', run: () => jump('marked', -1) },
-    { keys: 'Alt+ArrowRight', label: 'Next mark', run: () => jump('marked', 1) },
-    { keys: 'Space', label: 'Play or stop', run: () => setPlaying(!playing) },
+    ...keysOfStory({ seq, sel, to, jump, toggle }),
     { keys: 'l', label: 'Live', run: () => go({ at: undefined }) },
     ...PANES.map((pane, n) => ({
       keys: String(n + 1),
@@ -220,17 +221,16 @@ function Shown({ id, head, story, edition }: ShownProps) {
       label: 'Select nothing',
       run: () => (search.focus ? go({ focus: undefined }) : select(null)),
     },
-    ...ACTS.map((one) => ({ keys: one.keys, label: one.label, run: () => act(one.id) })),
+    ...ACTS.map((one) => offerOf(one.id).key),
   ];
   useKeys(list);
   const commands = useMemo<Command[]>(
     () => [
+      // asked when it is run, not when the palette was filled
       ...ACTS.map(
         (one): Command => ({
-          id: one.id,
-          label: one.label,
-          group: 'Acts',
-          run: () => setDoing({ id: one.id }),
+          ...latestOffer.current(one.id).command,
+          run: () => latestOffer.current(one.id).ask(),
         }),
       ),
       ...(graph.data?.nodes ?? [])
@@ -269,27 +269,49 @@ function Shown({ id, head, story, edition }: ShownProps) {
   return (
     <ValuesFrom value={source}>
       <Header view={view} onCopy={() => void copy(asCli(['get', id]))} />
-      <Scrubber view={view} playing={playing} setPlaying={setPlaying} />
+      <Scrubber
+        story={story}
+        edition={edition}
+        seq={seq}
+        onAt={scrub}
+        playing={playing}
+        setPlaying={setPlaying}
+        time={story.version ? millis(story.timeOf(seq)) : ''}
+        isTime={search.scale === 'time'}
+        onScale={(isTime) => go({ scale: isTime ? 'time' : undefined })}
+        isLive={live}
+      >
+        <Button
+          icon={Radio}
+          pressed={live}
+          onClick={() => go({ at: undefined })}
+          title="Follow the present (l)"
+        >
+          Live
+        </Button>
+      </Scrubber>
       {live ? null : (
         <div className={css.past} role="status">
           <span>
             As it was at record <b>{seq}</b>
           </span>
           <Button onClick={() => go({ at: undefined })}>Back to live</Button>
-          <Button onClick={() => act('fork')}>Fork here…</Button>
+          <Button {...offerOf('fork').button}>Fork here…</Button>
         </div>
       )}
       {graph.isError ? <ErrorBox error={graph.error} retry={() => void graph.refetch()} /> : null}
       <Panes view={view} logInput={logInput} />
-      {doing ? (
-        <ActDialog
-          act={actOf(doing.id)}
-          view={acts}
-          start={doing.start}
-          onClose={() => setDoing(null)}
-          onDone={done}
-        />
-      ) : null}
+      <Suspense fallback={null}>
+        {doing ? (
+          <ActDialog
+            act={actOf(doing.id)}
+            view={aboutStep(step)}
+            start={doing.start}
+            onClose={() => setDoing(null)}
+            onDone={done}
+          />
+        ) : null}
+      </Suspense>
     </ValuesFrom>
   );
 }

@@ -1,10 +1,11 @@
 import { Link } from '@tanstack/react-router';
-import { CircleHelp, Ellipsis, Terminal } from 'lucide-react';
-import { ACTS, actOf, hindrance } from '../../acts/registry';
+import { CircleHelp, Ellipsis, LayoutPanelLeft, Square, SquareCheck, Terminal } from 'lucide-react';
+import { ACTS, actOf } from '../../acts/registry';
 import { Button, duration, MenuButton, number, OVER, State, shortId, Time, useNow } from '../../kit';
 import { placeInWords, placeOf } from '../../kit/limit-words';
 import css from './execution.module.css';
-import { useLineage } from './side/FamilyTab';
+import { PANES, type PaneName } from './search';
+import { useLineage } from './useLineage';
 import type { View } from './view';
 
 const SHOWN = ['pause', 'resume', 'rerun'];
@@ -26,9 +27,35 @@ function Above({ view }: { view: View }) {
   );
 }
 
+/** Which panes there are, and which of them are shown; one stays. */
+function PanesMenu({ view }: { view: View }) {
+  const shown = view.search.show ?? PANES;
+  const turn = (pane: PaneName) => {
+    const next = PANES.filter((one) => (one === pane) !== shown.includes(one));
+    view.go({ show: next.length === PANES.length ? undefined : next, focus: undefined });
+  };
+  return (
+    <MenuButton
+      label="Panes"
+      items={PANES.map((pane) => {
+        const isShown = shown.includes(pane);
+        return {
+          id: pane,
+          label: `${isShown ? 'Hide' : 'Show'} the ${pane === 'side' ? 'details' : pane}`,
+          icon: isShown ? SquareCheck : Square,
+          why: isShown && shown.length === 1 ? 'one pane stays' : null,
+          onClick: () => turn(pane),
+        };
+      })}
+    >
+      <LayoutPanelLeft size={16} aria-hidden />
+    </MenuButton>
+  );
+}
+
 /** What it is, how it is, and what can be done. */
 export function Header({ view, onCopy }: { view: View; onCopy: () => void }) {
-  const { head, story, acts } = view;
+  const { head, story } = view;
   const started = head.started ? Date.parse(head.started) : 0;
   const now = useNow(!OVER.has(head.status));
   const end = head.ended ? Date.parse(head.ended) : now;
@@ -49,7 +76,8 @@ export function Header({ view, onCopy }: { view: View; onCopy: () => void }) {
       <State status={head.status} reason={head.reason} />
       {place ? <span className="data">{placeInWords(place)}</span> : null}
       <span className={`${css.facts} muted`}>
-        started <Time at={head.started} /> · {duration(end - started)} · {number(story.version)} records
+        started <Time at={head.started} /> · {duration(end - started)} · {number(story.version)} records ·
+        digest <code title={head.digest}>{head.digest.slice(0, 6)}</code>
         {head.labels['petra/forked-from'] ? (
           <>
             {' · '}
@@ -68,28 +96,20 @@ export function Header({ view, onCopy }: { view: View; onCopy: () => void }) {
           Explain
         </Button>
       </span>
-      {main.map((id) => {
-        const act = actOf(id);
-        return (
-          <Button key={id} icon={act.icon} why={hindrance(act, acts)} onClick={() => view.act(id)}>
-            {`${id === 'rerun' ? 'Rerun' : act.label}…`}
-          </Button>
-        );
-      })}
+      {main.map((id) => (
+        <Button key={id} {...view.offer(id).button}>
+          {`${id === 'rerun' ? 'Rerun' : actOf(id).label}…`}
+        </Button>
+      ))}
       <MenuButton
         label="More acts"
-        items={ACTS.filter((act) => !SHOWN.includes(act.id)).map((act) => ({
-          id: act.id,
-          label: `${act.label}…`,
-          icon: act.icon,
-          danger: act.danger,
-          keys: act.keys,
-          why: hindrance(act, acts),
-          onClick: () => view.act(act.id),
-        }))}
+        items={ACTS.filter((act) => !SHOWN.includes(act.id)).map((act) => view.offer(act.id).item)}
       >
         <Ellipsis size={16} aria-hidden />
       </MenuButton>
+      <span className={css.wide}>
+        <PanesMenu view={view} />
+      </span>
       <span className={css.wide}>
         <Button icon={Terminal} onClick={onCopy} title="The same on the command line">
           CLI

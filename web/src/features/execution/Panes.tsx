@@ -1,5 +1,6 @@
-import { type ReactNode, type Ref, useSyncExternalStore } from 'react';
+import type { ReactNode, Ref } from 'react';
 import { Split, Tabs } from '../../kit';
+import { useNarrow } from '../../kit/useNarrow';
 import css from './execution.module.css';
 import { GraphPane } from './graph/GraphPane';
 import { LogPane } from './log/LogPane';
@@ -8,18 +9,7 @@ import { SidePane } from './side/SidePane';
 import { TimelinePane } from './timeline/TimelinePane';
 import type { View } from './view';
 
-const NARROW = '(max-width: 760px)';
-
-function useNarrow(): boolean {
-  return useSyncExternalStore(
-    (listener) => {
-      const media = matchMedia(NARROW);
-      media.addEventListener('change', listener);
-      return () => media.removeEventListener('change', listener);
-    },
-    () => matchMedia(NARROW).matches,
-  );
-}
+const NAMES: Record<PaneName, string> = { graph: 'Graph', timeline: 'Timeline', log: 'Log', side: 'Details' };
 
 /** The four panes; those that are not wanted leave their room to the others. */
 export function Panes({ view, logInput }: { view: View; logInput: Ref<HTMLInputElement> }) {
@@ -32,12 +22,12 @@ export function Panes({ view, logInput }: { view: View; logInput: Ref<HTMLInputE
     side: <SidePane view={view} />,
   };
   if (narrow) {
-    const shown = search.focus ?? 'graph';
+    const shown = search.focus ?? (search.tab ? 'side' : 'graph'); // who is sent to an explanation reads it
     return (
       <div className={css.narrow}>
         <Tabs
           label="Panes"
-          tabs={PANES.map((id) => ({ id, label: id }))}
+          tabs={PANES.map((id) => ({ id, label: NAMES[id] }))}
           value={shown}
           onChange={(focus) => view.go({ focus })}
           className={css.narrowPanel}

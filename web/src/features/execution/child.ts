@@ -4,26 +4,15 @@ import { useCallback, useMemo, useRef } from 'react';
 import { graph as fetchGraph, runs } from '../../api/calls';
 import { keys } from '../../api/keys';
 import { problemOf } from '../../api/problems';
-import type { Execution, Graph, Page, RunRow, WaitingTold } from '../../api/shapes';
+import type { Page, RunRow, WaitingTold } from '../../api/shapes';
 import { toast } from '../../kit';
 import { usePaced } from '../../kit/usePaced';
 import type { StoryStore } from '../../story/store';
+import { byStep } from '../../viewer/looks';
+import type { Child } from '../../viewer/picture';
 import { type ExecutionSearch, readChild } from './search';
 import { useExplanation } from './side/ExplainTab';
 import { ASK_MS, useShown, useStory } from './useStory';
-
-export interface Child {
-  id: string;
-  /** The step that started it. */
-  step: string;
-  head: Execution | undefined;
-  story: StoryStore;
-  edition: number;
-  graph: Graph | undefined;
-  /** Its record at the moment that is shown. */
-  seq: number;
-  waiting: ReadonlyMap<string, WaitingTold>;
-}
 
 const NONE: ReadonlyMap<string, WaitingTold> = new Map();
 
@@ -47,10 +36,7 @@ export function useChild(
   const own = useShown(told.story, told.edition, asked);
   const latest = usePaced(told.story.version, ASK_MS);
   const explained = useExplanation({ id: id ?? '', live, seq: id && told.ready ? own : 0 }, latest).data;
-  const waiting = useMemo(
-    () => (explained ? new Map(explained.waiting.map((one) => [one.step, one])) : NONE),
-    [explained],
-  );
+  const waiting = useMemo(() => (explained ? byStep(explained.waiting) : NONE), [explained]);
   const step = named ? story.barOf(named.run)?.step : undefined;
   const { ready, edition } = told;
   const inner = told.story;

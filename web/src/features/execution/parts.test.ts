@@ -1,15 +1,30 @@
 import { expect, test } from 'vitest';
-import type { Frames, Graph, WaitingTold } from '../../api/shapes';
+import type { Frames, Graph, Json, WaitingTold, Write } from '../../api/shapes';
 import { FoldedTime } from '../../story/play';
 import { type StepFacts, StoryStore } from '../../story/store';
-import { beadAt, pathOf } from './graph/ArcEdge';
-import { neighbour } from './graph/walk';
+import { beadAt, pathOf } from '../../viewer/ArcEdge';
+import { byStep, lookOfStep, tokenOfBar } from '../../viewer/looks';
+import {
+  cellAt,
+  cellBeside,
+  cellInWords,
+  cellsOf,
+  gridOf,
+  msOf,
+  nextIn,
+  nextSlow,
+  stateAt,
+  tallyOf,
+  unpacked,
+} from '../../viewer/maps';
+import { marksOf, scaleOf } from '../../viewer/marks';
+import { neighbour } from '../../viewer/walk';
 import { chunkOf, shownRecords } from './log/rows';
-import { lookOfStep } from './looks';
-import { marksOf, scaleOf } from './scrubber/marks';
-import { cellAt, cellBeside, cellsOf, gridOf, msOf, nextIn, stateAt, tallyOf, unpacked } from './side/maps';
+import { isChanged } from './side/CtxTab';
+import { tallied } from './side/SelectionTab';
 import { barAt, lanesOf, spanOf } from './timeline/lanes';
-import { caughtUp, pastOf } from './useStory';
+import { caughtUp, isThrough, pastOf } from './useStory';
+import { writersBy } from './useWrites';
 
 function frames(version: number): Frames {
   const cycle = (n: number) => n % 4;
@@ -56,6 +71,8 @@ test.each([
   [{ active: 1 }, undefined, 'running'],
   [{ active: 1 }, WAITS, 'waiting'],
   [{ active: 1 }, { ...WAITS, reason: 'incident' }, 'stuck'],
+  [{ active: 1 }, { ...WAITS, reason: 'worker' }, 'running'], // it is what a worker is busy with
+  [{ active: 1 }, { ...WAITS, reason: 'no worker' }, 'waiting'],
   [{ ready: 1 }, undefined, 'ready'],
   [{ failed: 1, lastFailed: true }, undefined, 'failed'],
   [{ failed: 1, done: 1 }, undefined, 'done'],
@@ -129,6 +146,11 @@ test('iterations are shown as they were', () => {
   expect(tally.p95).toBeCloseTo(3);
   expect(nextIn(turns, 9, -1, 3)).toBe(1);
   expect(nextIn(turns, 3, 0, 3)).toBe(-1);
+  expect(nextSlow(turns, 9, -1, 3)).toBe(1);
+  expect(nextSlow(turns, 9, -1, 4)).toBe(-1);
+  const cells = cellsOf(turns, 9);
+  const words = [0, 1, 2, 3].map((cell) => cellInWords(turns, cells, cell, 9));
+  expect(words).toEqual(['0: ok, 1 ms', '1: failed, 3 ms', '2: in flight', '3: to go']);
 });
 
 test('very many iterations share cells, and the worst of them is seen', () => {
@@ -256,6 +278,41 @@ test('a story is caught up in parts, whatever their size', async () => {
   expect([asked, story.version]).toEqual([[0, 10, 20], 25]);
 });
 
+test('a stream goes on until the last record of what is over is here', () => {
+  const head = { status: 'completed', version: 10, reason: '' };
+  expect(isThrough(head, 7)).toBe(false); // it was asked whether it is over before the last records came
+  expect(isThrough(head, 10)).toBe(true);
+  expect(isThrough({ ...head, status: 'waiting' }, 10)).toBe(false);
+  expect(isThrough(undefined, 0)).toBe(false);
+});
+
+test('a run of which a part failed has the colour of that, once it is done', () => {
+  const story = new StoryStore();
+  const told = {
+    ...frames(3),
+    types: ['step.started', 'loop.iterations.ended', 'loop.done'],
+    type: [0, 1, 2],
+    run: [1, 1, 1],
+    flag: [0, 1, 0],
+  } as unknown as Frames;
+  story.append(told);
+  expect(tokenOfBar(story, story.barOf(1)!)).toBe('partial');
+  const whole = new StoryStore();
+  whole.append({ ...told, flag: [0, 0, 0] });
+  expect(tokenOfBar(whole, whole.barOf(1)!)).toBe('done');
+});
+
+test('of a step that ran once its state says enough; of others it is counted what became of them', () => {
+  const facts = { started: 1, done: 1, failed: 0, active: 0, ready: 0, retries: 0 } as StepFacts;
+  expect(tallied(facts)).toEqual([]);
+  expect(tallied({ ...facts, retries: 2 })).toEqual(['1 started', '1 done', '2 tried again']);
+  expect(tallied({ ...facts, started: 1200, done: 1199, active: 1 })).toEqual([
+    '1,200 started',
+    '1,199 done',
+    '1 under way',
+  ]);
+});
+
 test('the past of a fork of a fork reaches back to the first; a circle comes to an end', async () => {
   const origins: Record<string, { id: string; at: number; reason: string } | null> = {
     c: { id: 'b', at: 3, reason: '' },
@@ -315,4 +372,37 @@ test('the runs of a step by a record are found however many there are', () => {
     expect(story.lastBar('a', seq)).toBe(begun.at(-1));
   }
   expect(story.begunBy('nowhere', 400)).toBe(0);
+});
+
+test('a variable was changed by a record if it was another one before it, or none', () => {
+  const now = { seq: 7, ctx: { a: [1], b: 2, c: 3 } };
+  const changed = (before: { seq: number; ctx: Record<string, Json> } | undefined) =>
+    Object.keys(now.ctx).filter((name) => isChanged(before, now, name));
+  expect(changed({ seq: 6, ctx: { a: [1], b: 1 } })).toEqual(['b', 'c']);
+  expect(changed({ seq: 4, ctx: {} })).toEqual([]); // that of another record, which is about to be replaced
+  expect(changed(undefined)).toEqual([]);
+});
+
+test('those who wrote a variable are marked up to the record that is shown', () => {
+  const write = (seq: number, step: string | null) => ({ seq, step }) as Write;
+  const writes = [write(2, 'a'), write(5, null), write(9, 'b')];
+  expect([...writersBy(writes, 8)]).toEqual(['a']);
+  expect([...writersBy(writes, 9)]).toEqual(['a', 'b']);
+  expect(writersBy(null, 9).size).toBe(0);
+});
+
+test('of several runs of a step an incident is told first, then what waits, then what runs', () => {
+  const why = (...reasons: string[]) => {
+    const all = reasons.map((reason) => ({ step: 'a', reason }));
+    return [byStep(all), byStep(all.reverse())].map((found) => found.get('a')?.reason);
+  };
+  expect(why('worker', 'incident', 'human')).toEqual(['incident', 'incident']);
+  expect(why('worker', 'human')).toEqual(['human', 'human']);
+  expect(why('room', 'worker')).toEqual(['worker', 'worker']);
+  expect(
+    byStep([
+      { step: 'a', reason: 'gate' },
+      { step: 'b', reason: 'join' },
+    ]).size,
+  ).toBe(2);
 });

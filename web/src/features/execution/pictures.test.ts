@@ -1,11 +1,11 @@
 import { expect, test } from 'vitest';
 import type { Frames, Graph } from '../../api/shapes';
 import { StoryStore } from '../../story/store';
-import type { Child } from './child';
+import { cameraOf, readCamera, viewportOf, writeCamera } from '../../viewer/camera';
+import { edgesOf, nodesOf, placeOfChild, WITHIN } from '../../viewer/elements';
+import { movesBetween, wayOf } from '../../viewer/moves';
+import type { Child, Picture } from '../../viewer/picture';
 import { placeOfRecord, placesOf, senseOf } from './compare/aligned';
-import { cameraOf, readCamera, viewportOf, writeCamera } from './graph/camera';
-import { edgesOf, nodesOf, type Picture, placeOfChild, WITHIN } from './graph/elements';
-import { movesBetween, wayOf } from './graph/moves';
 import { executionSearch, readChild } from './search';
 import { ALL, readSpan, shifted, within, without, writeSpan, zoomed } from './timeline/span';
 
@@ -68,6 +68,11 @@ test('what the address says of camera, child and stretch is checked', () => {
     child: '3/01a1',
     x: '0..50',
   });
+  expect(executionSearch({ pin: 'step:a' }).pin).toBe('step:a');
+  expect([executionSearch({ pin: 'all' }).pin, executionSearch({ pin: 'x' }).pin]).toEqual([
+    'all',
+    undefined,
+  ]);
   const bad = executionSearch({ cam: 'x', child: '../../etc', x: '9..1' });
   expect([bad.cam, bad.child, bad.x]).toEqual([undefined, undefined, undefined]);
   expect(readChild('7/01a1e44c72ff-644f4c060e5a')).toEqual({ run: 7, id: '01a1e44c72ff-644f4c060e5a' });

@@ -1,6 +1,7 @@
 /** The story of one execution: fetched once, then carried on by its stream. */
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useEffect, useRef, useState, useSyncExternalStore } from 'react';
+import { until } from '../../api/again';
 import { execution, frames, lineage } from '../../api/calls';
 import { API } from '../../api/client';
 import { connection } from '../../api/connection';
@@ -8,7 +9,7 @@ import { keys } from '../../api/keys';
 import { Paced } from '../../api/paced';
 import type { Execution, Frames } from '../../api/shapes';
 import { type Message, Stream, whileVisible } from '../../api/stream';
-import { OVER } from '../../kit';
+import { type Asked, OVER } from '../../kit';
 import { heldHere } from '../../story/held';
 import { StoryStore } from '../../story/store';
 
@@ -82,6 +83,11 @@ export function useShown(story: StoryStore, edition: number, asked: number): num
   return shown.current;
 }
 
+/** Whether nothing can come any more: it is over, and its last record is here. */
+export function isThrough(head: HeadTold | undefined, version: number): boolean {
+  return head !== undefined && OVER.has(head.status) && version >= head.version;
+}
+
 interface HeadTold {
   version: number;
   status: string;
@@ -94,7 +100,7 @@ const SHOW_MS = 100;
 export const ASK_MS = 1000;
 const TYPES = ['hello', 'frames', 'head', 'live', 'log', 'lagged', 'reset', 'execution.gone', 'bye'];
 
-/** Follow an execution, and begin at a record of it; of none, nothing is fetched. */
+/** Follow an execution, and begin at a record of it; of none, nothing is fetched. It is told once all of it is here. */
 export function useStory(id: string | null, at?: number) {
   const client = useQueryClient();
   const [story, setStory] = useState(() => new StoryStore());
@@ -123,6 +129,8 @@ export function useStory(id: string | null, at?: number) {
     const isHere = () => current.current === id && !over;
 
     const fill = () => filled(fresh, { frames }, id);
+    const fetched = (ask: () => Promise<void>) => until({ ask, isWanted: isHere, told: setError });
+    const fillAgain = () => void fetched(fill);
     let shortening = false;
     const shorten = () => {
       if (!fresh.isTooLong || shortening) return;
@@ -138,7 +146,7 @@ export function useStory(id: string | null, at?: number) {
       client.setQueryData<Execution>(keys.execution(id), (was) => (was ? { ...was, ...change } : was));
     const showing = new Paced<{ frames: Frames } | { head: HeadTold }>(SHOW_MS, (all) => {
       const parts = all.flatMap((one) => ('frames' in one ? [one.frames] : []));
-      if (parts.length && !fresh.append(...parts)) void fill().catch(setError);
+      if (parts.length && !fresh.append(...parts)) fillAgain();
       shorten();
       const head = all.flatMap((one) => ('head' in one ? [one.head] : [])).at(-1);
       if (head) told(head);
@@ -152,23 +160,19 @@ export function useStory(id: string | null, at?: number) {
         showing.push({ head: message.data as HeadTold });
         refetch();
       } else if (message.type === 'reset' || message.type === 'lagged') {
-        void fill().catch(setError);
+        fillAgain();
         refetch();
       } else if (message.type === 'hello') {
         connection.version((message.data as { server: string }).server);
       } else if (message.type === 'execution.gone') setGone(true);
     };
 
-    const isOver = () => OVER.has(client.getQueryData<Execution>(keys.execution(id))?.status ?? '');
     const begin = async () => {
-      try {
+      const isFilled = await fetched(async () => {
         await fill();
         if (begins.current !== undefined) await fresh.want(begins.current);
-      } catch (problem) {
-        if (isHere()) setError(problem);
-        return;
-      }
-      if (!isHere()) return;
+      });
+      if (!isFilled || !isHere()) return;
       setReady(true);
       if (isForked(fresh) || !fresh.isWhole) {
         // an origin that is gone is no reason to show nothing
@@ -181,7 +185,7 @@ export function useStory(id: string | null, at?: number) {
         url: () => `${API}/executions/${encodeURIComponent(id)}/stream?after=${fresh.version}`,
         types: TYPES,
         take,
-        goesOn: () => !isOver(),
+        goesOn: () => !isThrough(client.getQueryData<Execution>(keys.execution(id)), fresh.version),
         poll: async () => {
           const before = fresh.version;
           await fill();
@@ -201,5 +205,11 @@ export function useStory(id: string | null, at?: number) {
   }, [id, client]);
 
   const edition = useSyncExternalStore(story.subscribe, story.edition);
-  return { story, edition, head, ready, error, gone };
+  const whole: Asked<Execution> = {
+    data: ready ? head.data : undefined,
+    error: head.error ?? error,
+    dataUpdatedAt: head.dataUpdatedAt,
+    refetch: () => (error ? location.reload() : head.refetch()),
+  };
+  return { story, edition, head, ready, whole, gone };
 }

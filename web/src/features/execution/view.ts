@@ -1,9 +1,9 @@
 /** What every pane of the execution page is given: one story, one selection, one time. */
-import type { ActView } from '../../acts/registry';
-import type { Execution, Graph, WaitingTold } from '../../api/shapes';
+import type { Offer } from '../../acts/gate';
+import type { Execution, Graph, WaitingTold, Write } from '../../api/shapes';
 import type { Sel } from '../../story/sel';
 import type { StoryStore } from '../../story/store';
-import type { Child } from './child';
+import type { Child } from '../../viewer/picture';
 import type { ExecutionSearch } from './search';
 
 export interface View {
@@ -23,6 +23,8 @@ export interface View {
   step: string | null;
   /** What waits at the record that is shown, by step. */
   waiting: ReadonlyMap<string, WaitingTold>;
+  /** What was written to the variable that is selected; null where none is. */
+  writes: readonly Write[] | null;
   search: ExecutionSearch;
   /** Change the address: a part of it; `replace` leaves no way back. */
   go: (change: Partial<ExecutionSearch>, replace?: boolean) => void;
@@ -32,6 +34,6 @@ export interface View {
   openChild: (step: string) => void;
   /** Go to a step of it, on its own page. */
   visitChild: (step: string) => void;
-  act: (id: string, start?: Record<string, string>) => void;
-  acts: ActView;
+  /** What can be done to it: an act, what its form begins with, and the step that it is about. */
+  offer: (id: string, start?: Record<string, string>, step?: string) => Offer;
 }

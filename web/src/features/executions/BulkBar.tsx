@@ -3,32 +3,33 @@ import { Columns2 } from 'lucide-react';
 import { useState } from 'react';
 import { ActDialog } from '../../acts/ActDialog';
 import { BULK_ACTS, type BulkAct, type BulkView } from '../../acts/bulk';
-import { hindrance } from '../../acts/registry';
+import { offer } from '../../acts/gate';
+import { useDoer } from '../../acts/useDoer';
 import { asked, type ListQuery } from '../../api/lists';
 import type { Operation } from '../../api/shapes';
-import { Button, plural, toast, useKeys } from '../../kit';
+import { Button, plural, useKeys } from '../../kit';
 import css from './executions.module.css';
 
 interface Props {
   chosen: readonly string[];
   total: number;
   query: ListQuery;
-  may: readonly string[];
   onClear: () => void;
+  /** An act was begun: the id of what it became. */
+  onBegun: (id: string) => void;
 }
 
 /** What can be done to those that are selected, or to all that match. */
-export function BulkBar({ chosen, total, query, may, onClear }: Props) {
+export function BulkBar({ chosen, total, query, onClear, onBegun }: Props) {
   const navigate = useNavigate();
   const [begun, setBegun] = useState<{ act: BulkAct; view: BulkView } | null>(null);
   const [all, setAll] = useState(false);
-  const view: BulkView = { which: { ids: chosen }, may, offline: false };
+  const view: BulkView = { which: { ids: chosen }, ...useDoer() };
   // what matches is fixed when the dialog opens: what is asked about is what is done
   const begin = (act: BulkAct) =>
     setBegun({ act, view: all ? { ...view, which: { filter: asked(query, Date.now()) } } : view });
-  useKeys(
-    BULK_ACTS.map((act) => ({ keys: act.keys, label: `${act.label} those selected`, run: () => begin(act) })),
-  );
+  const offers = BULK_ACTS.map((act) => ({ act, ...offer(act, view, () => begin(act)) }));
+  useKeys(offers.map(({ act, key }) => ({ ...key, label: `${act.label} those selected` })));
   return (
     <section className={css.bulk} aria-label="Acts on those that are selected">
       <strong>
@@ -53,15 +54,8 @@ export function BulkBar({ chosen, total, query, may, onClear }: Props) {
           Compare
         </Button>
       ) : null}
-      {BULK_ACTS.map((act) => (
-        <Button
-          key={act.id}
-          icon={act.icon}
-          kind={act.danger ? 'danger' : 'plain'}
-          why={hindrance(act, view)}
-          title={act.keys}
-          onClick={() => begin(act)}
-        >
+      {offers.map(({ act, button }) => (
+        <Button key={act.id} kind={act.danger ? 'danger' : 'plain'} title={act.keys} {...button}>
           {`${act.label}…`}
         </Button>
       ))}
@@ -75,7 +69,7 @@ export function BulkBar({ chosen, total, query, may, onClear }: Props) {
           title={`${begun.act.label} many`}
           onClose={() => setBegun(null)}
           onDone={(answer) => {
-            toast(`${begun.act.label} was begun`, plural((answer as Operation).total, 'execution'));
+            onBegun((answer as Operation).id ?? '');
             onClear();
           }}
         />

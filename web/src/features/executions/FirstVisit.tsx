@@ -1,31 +1,26 @@
-import { Play } from 'lucide-react';
-import { useState, useSyncExternalStore } from 'react';
-import { hindrance } from '../../acts/registry';
+import { useState } from 'react';
+import { offer, sent } from '../../acts/gate';
 import { START, type StartView } from '../../acts/starting/start';
-import { carryOut, onceKey } from '../../api/client';
-import { connection } from '../../api/connection';
+import { useDoer } from '../../acts/useDoer';
 import type { Execution } from '../../api/shapes';
 import { Button, Empty, ErrorBox } from '../../kit';
 
 interface Props {
-  may: readonly string[];
   onStart: () => void;
   onStarted: (id: string) => void;
 }
 
 /** Nothing is here yet: what an execution is, how one is started, and one that shows everything and needs nothing. */
-export function FirstVisit({ may, onStart, onStarted }: Props) {
+export function FirstVisit({ onStart, onStarted }: Props) {
   const [busy, setBusy] = useState(false);
   const [error, setError] = useState<unknown>(null);
-  const offline = useSyncExternalStore(connection.subscribe, connection.getLine) === 'offline';
-  const view: StartView = { path: 'tour', workload: {}, labels: {}, may, offline };
+  const view: StartView = { path: 'tour', workload: {}, labels: {}, ...useDoer() };
   const tour = async () => {
     setBusy(true);
     setError(null);
     try {
       const { default: text } = await import('./tour.yaml?raw');
-      const call = START.call({ ...view, text }, {});
-      const made = await carryOut<Execution>({ ...call, headers: { 'Idempotency-Key': onceKey() } });
+      const made = await sent<Execution, StartView>(START, { ...view, text });
       onStarted(made.id);
     } catch (problem) {
       setError(problem);
@@ -39,13 +34,7 @@ export function FirstVisit({ may, onStart, onStarted }: Props) {
         command="petra run examples/hello.yaml"
         act={
           <div className="row wrap">
-            <Button
-              kind="main"
-              icon={Play}
-              busy={busy}
-              why={hindrance(START, view)}
-              onClick={() => void tour()}
-            >
+            <Button kind="main" busy={busy} {...offer(START, view, () => void tour()).button}>
               Start the tour
             </Button>
             <Button onClick={onStart}>Start a playbook…</Button>

@@ -2,7 +2,7 @@ import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { explain } from '../../api/calls';
 import type { ExecutionItem } from '../../api/shapes';
-import { Button, ErrorBox, Skeleton, State, shortId, Time } from '../../kit';
+import { Answer, Button, State, shortId, Time } from '../../kit';
 import { Place } from '../../kit/Place';
 import css from './executions.module.css';
 
@@ -29,19 +29,23 @@ export function PeekPane({ row, onClose }: { row: ExecutionItem; onClose: () => 
       <p className="muted">
         started <Time at={row.started} /> · changed <Time at={row.updated} />
       </p>
-      {row.reason ? <p className="data">{row.reason}</p> : null}
+      {row.reason && row.status !== 'waiting' ? <p className="data">{row.reason}</p> : null}
       <h3>Why</h3>
-      {found.isPending ? <Skeleton lines={3} /> : null}
-      {found.isError ? <ErrorBox error={found.error} retry={() => void found.refetch()} /> : null}
-      {found.data ? <p className="data">{found.data.explanation.sentence}</p> : null}
-      <ul>
-        {found.data?.explanation.waiting.slice(0, 10).map((one) => (
-          <li key={one.token} className="data">
-            {one.sentence}
-            {one.queue ? <Place place={one.queue} /> : null}
-          </li>
-        ))}
-      </ul>
+      <Answer of={found} lines={3}>
+        {({ explanation }) => (
+          <>
+            <p className="data">{explanation.sentence}</p>
+            <ul>
+              {explanation.waiting.slice(0, 10).map((one) => (
+                <li key={one.token} className="data">
+                  {one.sentence}
+                  {one.queue ? <Place place={one.queue} /> : null}
+                </li>
+              ))}
+            </ul>
+          </>
+        )}
+      </Answer>
     </aside>
   );
 }

@@ -5,7 +5,7 @@ import { useState } from 'react';
 import { dropView, keepView, views } from '../../api/calls';
 import { keys } from '../../api/keys';
 import { type ListQuery, parsed, written } from '../../api/lists';
-import { Button, Dialog, ErrorBox, MenuButton, type MenuItem, TextField, toast } from '../../kit';
+import { Button, Check, Dialog, ErrorBox, MenuButton, type MenuItem, TextField, toast } from '../../kit';
 import { searchOf } from './search';
 
 /** Queries that people keep under a name. */
@@ -17,7 +17,7 @@ export function Views({ query, current }: { query: ListQuery; current: string | 
   const kept = (found.data ?? []).filter((one) => one.page === 'executions');
   const items: MenuItem[] = kept.map((one) => ({
     id: one.name,
-    label: one.name,
+    label: one.mine || !one.shared ? one.name : `${one.name} (shared)`,
     icon: Bookmark,
     onClick: () =>
       void navigate({ to: '/executions', search: { ...searchOf(parsed(one.query)), view: one.name } }),
@@ -49,10 +49,11 @@ function KeepDialog({ query, onClose }: { query: string; onClose: () => void }) 
   const client = useQueryClient();
   const navigate = useNavigate();
   const [name, setName] = useState('');
+  const [shared, setShared] = useState(false);
   const [error, setError] = useState<unknown>(null);
   const keep = async () => {
     try {
-      await keepView(name, query, 'executions');
+      await keepView(name, query, 'executions', shared);
       await client.invalidateQueries({ queryKey: keys.views });
       onClose();
       await navigate({ to: '/executions', search: { ...searchOf(parsed(query)), view: name } });
@@ -73,6 +74,7 @@ function KeepDialog({ query, onClose }: { query: string; onClose: () => void }) 
           <code className="data">{query || 'all executions'}</code>
         </p>
         <TextField label="Name" value={name} onChange={setName} required autoFocus />
+        <Check label="Everybody sees it" checked={shared} onChange={setShared} />
         {error ? <ErrorBox error={error} /> : null}
         <Button kind="main" type="submit" why={name.trim() ? null : 'give it a name'}>
           Keep

@@ -1,5 +1,6 @@
 import type { ListQuery } from '../../api/lists';
 import { list, oneOf, type Raw, text } from '../../kit/search';
+import { type Col, colsIn } from './cols';
 
 export interface ExecutionsSearch {
   q?: string;
@@ -11,9 +12,16 @@ export interface ExecutionsSearch {
   sort?: 'started' | '-started';
   view?: string;
   sel?: string;
+  /** Which columns are shown, beside those that always are. */
+  cols?: Col[];
+  /** The selected row is looked at beside the list. */
+  peek?: 'yes';
+  /** An act on many that was begun here. */
+  op?: string;
 }
 
 export function executionsSearch(raw: Raw): ExecutionsSearch {
+  const cols = colsIn(list(raw, 'cols') ?? []);
   return {
     q: text(raw, 'q'),
     status: list(raw, 'status'),
@@ -24,6 +32,9 @@ export function executionsSearch(raw: Raw): ExecutionsSearch {
     sort: oneOf(raw, 'sort', ['started', '-started']),
     view: text(raw, 'view'),
     sel: text(raw, 'sel'),
+    cols: cols?.length ? cols : undefined,
+    peek: oneOf(raw, 'peek', ['yes']),
+    op: text(raw, 'op'),
   };
 }
 

@@ -1,5 +1,6 @@
 import { useQueryClient } from '@tanstack/react-query';
 import { useCallback, useEffect, useRef, useState } from 'react';
+import { anew } from '../../api/anew';
 import { executions } from '../../api/calls';
 import { API } from '../../api/client';
 import { keys } from '../../api/keys';
@@ -60,7 +61,7 @@ export function useExecutions(query: ListQuery) {
         change((pages) => removed(pages, (message.data as { id: string }).id));
         recount();
       } else if (message.type === 'hello' || message.type === 'reset') {
-        void client.invalidateQueries({ queryKey: keys.executions });
+        void anew(client, keys.executions);
       }
     },
     [client, recount],

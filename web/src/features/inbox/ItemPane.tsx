@@ -1,19 +1,33 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
-import { lazy, Suspense, useEffect, useRef, useState, useSyncExternalStore } from 'react';
+import { lazy, Suspense, useEffect, useRef, useState } from 'react';
 import { ActDialog } from '../../acts/ActDialog';
+import { named } from '../../acts/act';
 import { CopyAs } from '../../acts/CopyAs';
+import { HINDERED, offer, sent } from '../../acts/gate';
 import { completing, ITEM_ACTS, type ItemAct, type ItemView, saving } from '../../acts/items';
-import { hindrance } from '../../acts/registry';
-import { basePath, carryOut, onceKey } from '../../api/client';
-import { connection } from '../../api/connection';
+import { useDoer } from '../../acts/useDoer';
+import { basePath } from '../../api/client';
 import { actionsOf, changedFields, isOpen, startData, type WorkItem, workItem } from '../../api/items';
 import { keys } from '../../api/keys';
 import { problemOf } from '../../api/problems';
 import type { Json, Me } from '../../api/shapes';
-import { Button, ErrorBox, Kbd, MenuButton, Skeleton, shortId, Time, toast, useKeys, Value } from '../../kit';
+import {
+  Answer,
+  Button,
+  ErrorBox,
+  Kbd,
+  MenuButton,
+  Skeleton,
+  shortId,
+  Time,
+  toast,
+  useKeys,
+  Value,
+} from '../../kit';
 import { refusedAt } from '../../kit/refusal';
 import { dueIn } from './due';
+import { History } from './History';
 import css from './inbox.module.css';
 
 const SchemaForm = lazy(() => import('../../kit/SchemaForm'));
@@ -31,9 +45,7 @@ export function ItemPane({ execution, id, who, onClose }: PaneProps) {
   const found = useQuery({ queryKey: keys.workItem(execution, id), queryFn: () => workItem(execution, id) });
   return (
     <aside className={`${css.pane} stack`} aria-label="The work item">
-      {found.isPending ? <Skeleton lines={6} /> : null}
-      {found.isError ? <ErrorBox error={found.error} retry={() => void found.refetch()} /> : null}
-      {found.data ? <Shown item={found.data} who={who} onClose={onClose} /> : null}
+      <Answer of={found}>{(item) => <Shown item={item} who={who} onClose={onClose} />}</Answer>
     </aside>
   );
 }
@@ -52,11 +64,10 @@ function useDraft(item: WorkItem, view: ItemView) {
     setState('changed');
     clearTimeout(timer.current);
     timer.current = setTimeout(() => {
-      const act = saving(next);
-      if (hindrance(act, latest.current)) return; // only who holds it may keep a draft
-      carryOut(act.call(latest.current, {})).then(
+      sent(saving(next), latest.current, {}, null).then(
         () => setState('saved'),
-        () => setState('failed'),
+        // only who holds it may keep a draft: that is said beside it, and no failure
+        (problem: unknown) => problemOf(problem).code !== HINDERED && setState('failed'),
       );
     }, SAVE_MS);
   };
@@ -66,41 +77,33 @@ function useDraft(item: WorkItem, view: ItemView) {
 
 function Shown({ item, who, onClose }: { item: WorkItem; who: Me; onClose: () => void }) {
   const client = useQueryClient();
-  const offline = useSyncExternalStore(connection.subscribe, connection.getLine) === 'offline';
-  const view: ItemView = { item, me: who.name, may: who.may, offline };
+  const view: ItemView = { item, me: who.name, ...useDoer() };
   const draft = useDraft(item, view);
   const [asks, setAsks] = useState<ItemAct | null>(null);
   const [busy, setBusy] = useState('');
   const [error, setError] = useState<unknown>(null);
   const refresh = () => void client.invalidateQueries({ queryKey: ['work-items'] });
   const send = async (act: ItemAct) => {
-    const why = hindrance(act, view);
-    if (why) return setError(new Error(why));
     draft.stop(); // a draft that comes after the decision would be refused
     setBusy(act.id);
     setError(null);
     try {
-      await carryOut({ ...act.call(view, {}), headers: { 'Idempotency-Key': onceKey() } });
-      toast(`${act.label}: done`);
+      await sent(act, view);
+      toast(`${named(act)}: done`);
     } catch (problem) {
       setError(problem);
     }
     setBusy('');
     refresh();
   };
-  const run = (act: ItemAct) => (act.fields.length ? setAsks(act) : void send(act));
+  const offerOf = (act: ItemAct) =>
+    offer(act, view, () => (act.fields.length ? setAsks(act) : void send(act)));
   const decisions = actionsOf(item).map((action, n) => completing(action, n, draft.data));
   const first = decisions[0];
   useKeys([
-    ...(isOpen(item) ? decisions.slice(0, 9) : []).map((act) => ({
-      keys: act.keys,
-      label: act.label,
-      run: () => run(act),
-    })),
-    ...ITEM_ACTS.map((act) => ({ keys: act.keys, label: act.label, run: () => run(act) })),
-    ...(first && isOpen(item)
-      ? [{ keys: 'Mod+Enter', label: first.label, run: () => run(first), always: true }]
-      : []),
+    ...(isOpen(item) ? decisions.slice(0, 9) : []).map((act) => offerOf(act).key),
+    ...ITEM_ACTS.map((act) => offerOf(act).key),
+    ...(first && isOpen(item) ? [{ ...offerOf(first).key, keys: 'Mod+Enter', always: true }] : []),
   ]);
   const claim = ITEM_ACTS.find((act) => act.id === 'claim');
   return (
@@ -120,35 +123,20 @@ function Shown({ item, who, onClose }: { item: WorkItem; who: Me; onClose: () =>
             <Button
               key={act.id}
               kind={n === 0 ? 'main' : 'plain'}
-              icon={act.icon}
               busy={busy === act.id}
-              why={hindrance(act, view)}
-              onClick={() => run(act)}
+              {...offerOf(act).button}
             >
               {act.label} {n < 9 ? <Kbd>{act.keys}</Kbd> : ''}
             </Button>
           ))}
           {claim && !item.holder ? (
-            <Button
-              icon={claim.icon}
-              busy={busy === 'claim'}
-              why={hindrance(claim, view)}
-              onClick={() => run(claim)}
-            >
+            <Button busy={busy === 'claim'} {...offerOf(claim).button}>
               Claim
             </Button>
           ) : null}
           <MenuButton
             label="More acts"
-            items={ITEM_ACTS.map((act) => ({
-              id: act.id,
-              label: act.label,
-              icon: act.icon,
-              danger: act.danger,
-              keys: act.keys,
-              why: hindrance(act, view),
-              onClick: () => run(act),
-            }))}
+            items={ITEM_ACTS.map((act) => ({ ...offerOf(act).item, label: act.label }))}
           >
             More
           </MenuButton>
@@ -159,6 +147,7 @@ function Shown({ item, who, onClose }: { item: WorkItem; who: Me; onClose: () =>
       {error ? <ErrorBox error={error} /> : null}
       <FormNotes item={item} draft={draft} />
       <Comments item={item} />
+      <History item={item} />
       {isOpen(item) && first ? (
         <details>
           <summary>Do it elsewhere</summary>
@@ -256,17 +245,24 @@ function FormNotes({ item, draft }: { item: WorkItem; draft: ReturnType<typeof u
 }
 
 function Decided({ item }: { item: WorkItem }) {
+  const { decision } = item.body;
   return (
     <section aria-label="Decision" className="stack tight">
       <h3>Decision</h3>
-      {item.body.decision === null ? (
-        <p>Nobody decided: it is {item.state}.</p>
+      {decision ? (
+        <p>
+          <strong className="data">{decision.action}</strong> by{' '}
+          <span className="data">{decision.actor}</span>{' '}
+          <span className="muted">
+            <Time at={item.updated} />
+          </span>
+        </p>
       ) : (
-        <Value value={item.body.decision} />
+        <p>
+          Nobody decided: it is {item.state} since <Time at={item.updated} />.
+        </p>
       )}
-      <p className="muted">
-        <Time at={item.updated} />
-      </p>
+      {decision?.data === undefined || decision.data === null ? null : <Value value={decision.data} />}
     </section>
   );
 }

@@ -1,8 +1,8 @@
 import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
 import { ActDialog } from '../../acts/ActDialog';
+import { offer } from '../../acts/gate';
 import { type NotificationView, RETRY_NOTIFICATION } from '../../acts/notifications';
-import { hindrance } from '../../acts/registry';
 import type { NotificationState } from '../../api/notifications';
 import { Button, shortId, Time, useKeys } from '../../kit';
 import css from './notifications.module.css';
@@ -18,14 +18,8 @@ interface Props {
 export function NotificationPane({ view, onClose, onDone }: Props) {
   const one = view.notification;
   const [asks, setAsks] = useState(false);
-  const why = hindrance(RETRY_NOTIFICATION, view);
-  useKeys([
-    {
-      keys: RETRY_NOTIFICATION.keys,
-      label: RETRY_NOTIFICATION.label,
-      run: () => (why ? undefined : setAsks(true)),
-    },
-  ]);
+  const retry = offer(RETRY_NOTIFICATION, view, () => setAsks(true));
+  useKeys([retry.key]);
   return (
     <aside className={`${css.pane} stack`} aria-label="The notification">
       <div className="row">
@@ -68,9 +62,7 @@ export function NotificationPane({ view, onClose, onDone }: Props) {
         ) : null}
       </dl>
       <div className="row">
-        <Button icon={RETRY_NOTIFICATION.icon} why={why} onClick={() => setAsks(true)}>
-          {RETRY_NOTIFICATION.label}…
-        </Button>
+        <Button {...retry.button}>{RETRY_NOTIFICATION.label}…</Button>
       </div>
       {asks ? (
         <ActDialog act={RETRY_NOTIFICATION} view={view} onClose={() => setAsks(false)} onDone={onDone} />

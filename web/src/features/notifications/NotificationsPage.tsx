@@ -11,12 +11,11 @@ import {
   notifications,
 } from '../../api/notifications';
 import {
+  Answer,
   Button,
   type Column,
   Empty,
-  ErrorBox,
   Segmented,
-  Skeleton,
   TextField,
   Time,
   useKeys,
@@ -110,21 +109,21 @@ export function Page() {
       </div>
       <div className={css.body} data-open={chosen ? true : undefined}>
         <div className={css.list}>
-          {found.isPending ? <Skeleton lines={8} /> : null}
-          {found.isError ? <ErrorBox error={found.error} retry={() => void found.refetch()} /> : null}
-          {found.isSuccess ? (
-            <VirtualTable
-              label="Notifications"
-              columns={COLUMNS}
-              rows={rows}
-              keyOf={(row) => row.id}
-              selected={item ?? null}
-              onSelect={(row) => go({ item: row.id })}
-              onOpen={(row) => go({ item: row.id })}
-              onEnd={more}
-              empty={<Nothing search={search} onClear={() => void navigate({ to: '/notifications' })} />}
-            />
-          ) : null}
+          <Answer of={found} lines={8}>
+            {() => (
+              <VirtualTable
+                label="Notifications"
+                columns={COLUMNS}
+                rows={rows}
+                keyOf={(row) => row.id}
+                selected={item ?? null}
+                onSelect={(row) => go({ item: row.id })}
+                onOpen={(row) => go({ item: row.id })}
+                onEnd={more}
+                empty={<Nothing search={search} onClear={() => void navigate({ to: '/notifications' })} />}
+              />
+            )}
+          </Answer>
         </div>
         {chosen ? (
           <NotificationPane

@@ -1,49 +1,70 @@
 import { useQuery } from '@tanstack/react-query';
 import { getRouteApi, Link, useNavigate } from '@tanstack/react-router';
-import { Play } from 'lucide-react';
+import { Play, Terminal } from 'lucide-react';
 import { useState } from 'react';
+import { asCli } from '../../acts/copy';
 import { StartDialog } from '../../acts/starting/StartDialog';
 import { START } from '../../acts/starting/start';
 import { unsigned } from '../../api/authoring';
 import { definition, graph } from '../../api/calls';
 import { keys } from '../../api/keys';
-import { heat, playbook } from '../../api/running';
+import { heat, type Playbook, playbook } from '../../api/running';
 import type { GraphArc } from '../../api/shapes';
-import { Button, Drawing, ErrorBox, number, Skeleton, Tabs, useKeys } from '../../kit';
+import { Answer, Button, copy, Drawing, Empty, number, Tabs, useKeys } from '../../kit';
 import { arcShare, factOf } from './heat';
 import { Outcomes } from './Outcomes';
 import css from './playbooks.module.css';
+import { RunsTab } from './RunsTab';
+import { SchedulesTab } from './SchedulesTab';
+import { useStanding, Verdict } from './Standing';
 import { type PlaybookTab, TABS } from './search';
 import { VersionsTab } from './VersionsTab';
 
 const route = getRouteApi('/inside/p/$');
-const LABELS: Record<PlaybookTab, string> = { graph: 'Graph', source: 'Source', versions: 'Versions' };
+const LABELS: Record<PlaybookTab, string> = {
+  graph: 'Graph',
+  source: 'Source',
+  versions: 'Versions',
+  executions: 'Executions',
+  tests: 'Tests',
+  schedules: 'Schedules',
+};
 
 /** One playbook: how it goes, how it went, and how it changed. */
 export function Page() {
   const { _splat: path = '' } = route.useParams();
+  const found = useQuery({ queryKey: keys.playbook(path), queryFn: () => playbook(path) });
+  return (
+    <Answer of={found} lines={10}>
+      {(told) => <Shown path={path} told={told} />}
+    </Answer>
+  );
+}
+
+function Shown({ path, told }: { path: string; told: Playbook }) {
   const search = route.useSearch();
   const navigate = useNavigate();
-  const found = useQuery({ queryKey: keys.playbook(path), queryFn: () => playbook(path) });
   const [starts, setStarts] = useState(false);
   useKeys([{ keys: START.keys, label: 'Start it', run: () => setStarts(true) }]);
   const tab = search.tab ?? 'graph';
-  if (found.isPending) return <Skeleton lines={10} />;
-  if (found.isError) return <ErrorBox error={found.error} retry={() => void found.refetch()} />;
-  const digest = search.v ?? found.data.digest;
+  const digest = search.v ?? told.digest;
   return (
     <>
       <div className={css.top}>
         <h1 className="data">{path}</h1>
         <code title={digest}>{digest.slice(0, 8)}</code>
-        {digest === found.data.digest ? null : <span>not the one that runs now</span>}
+        {digest === told.digest ? <Stands path={path} /> : <span>not the one that runs now</span>}
         <span className="grow" />
-        <Link to="/executions" search={{ playbook: found.data.name }}>
-          Its executions
-        </Link>
         <Link to="/edit/$" params={{ _splat: path }}>
           Edit
         </Link>
+        <Button
+          icon={Terminal}
+          onClick={() => void copy(asCli(['start', path]))}
+          title="How it is started on the command line"
+        >
+          CLI
+        </Button>
         <Button kind="main" icon={Play} title="s" onClick={() => setStarts(true)}>
           Start…
         </Button>
@@ -63,12 +84,39 @@ export function Page() {
         className={css.panel ?? ''}
       >
         {tab === 'graph' ? <GraphTab path={path} digest={digest} /> : null}
-        {tab === 'source' && digest === found.data.digest ? <Source text={found.data.text} /> : null}
-        {tab === 'source' && digest !== found.data.digest ? <SourceOf digest={digest} /> : null}
+        {tab === 'source' && digest === told.digest ? <Source text={told.text} /> : null}
+        {tab === 'source' && digest !== told.digest ? <SourceOf digest={digest} /> : null}
         {tab === 'versions' ? (
-          <VersionsTab path={path} now={found.data.digest} shown={search.v} against={search.with} />
+          <VersionsTab path={path} now={told.digest} shown={search.v} against={search.with} />
         ) : null}
+        {tab === 'executions' ? <RunsTab name={told.name} /> : null}
+        {tab === 'tests' ? <TestsTab path={path} /> : null}
+        {tab === 'schedules' ? <SchedulesTab path={path} /> : null}
       </Tabs>
+    </>
+  );
+}
+
+/** Its tests are run where it is written: cases, what each took, and which arcs none takes. */
+function TestsTab({ path }: { path: string }) {
+  return (
+    <Empty title="Tests are run where it is written" command={`petra test ${path}.test.yaml`}>
+      <p>A case says what the tools answer and what must come of it; it runs in virtual time.</p>
+      <Link to="/edit/$" params={{ _splat: path }} search={{ panel: 'tests' }}>
+        Open its tests in the editor
+      </Link>
+    </Empty>
+  );
+}
+
+/** Whether it is sound, and what of it is open. */
+function Stands({ path }: { path: string }) {
+  const { data } = useStanding(path);
+  if (!data) return null;
+  return (
+    <>
+      <Verdict proof={data.proof} />
+      <span className="muted">{data.open ? `${number(data.open)} open` : 'nothing open'}</span>
     </>
   );
 }
@@ -85,8 +133,6 @@ function GraphTab({ path, digest }: { path: string; digest: string }) {
   });
   const went = useQuery({ queryKey: keys.heat(path), queryFn: () => heat(path), staleTime: 10_000 });
   const shareOf = (arc: GraphArc) => (went.data ? arcShare(went.data, arc.from, arc.index ?? 0) : null);
-  if (drawn.isPending) return <Skeleton lines={10} />;
-  if (drawn.isError) return <ErrorBox error={drawn.error} retry={() => void drawn.refetch()} />;
   return (
     <div className={css.pad}>
       {went.data ? (
@@ -101,12 +147,16 @@ function GraphTab({ path, digest }: { path: string; digest: string }) {
           <Outcomes last={went.data.last} />
         </p>
       ) : null}
-      <Drawing
-        graph={drawn.data}
-        factOf={(node) => (went.data ? factOf(went.data, node.step ?? node.id) : null)}
-        arcText={(arc) => percent(shareOf(arc))}
-        isTaken={(arc) => shareOf(arc) !== 0}
-      />
+      <Answer of={drawn} lines={10}>
+        {(graph) => (
+          <Drawing
+            graph={graph}
+            factOf={(node) => (went.data ? factOf(went.data, node.step ?? node.id) : null)}
+            arcText={(arc) => percent(shareOf(arc))}
+            isTaken={(arc) => shareOf(arc) !== 0}
+          />
+        )}
+      </Answer>
     </div>
   );
 }
@@ -118,9 +168,11 @@ function SourceOf({ digest }: { digest: string }) {
     queryFn: () => definition(digest),
     staleTime: Number.POSITIVE_INFINITY,
   });
-  if (found.isPending) return <Skeleton lines={20} />;
-  if (found.isError) return <ErrorBox error={found.error} retry={() => void found.refetch()} />;
-  return <Source text={found.data.text} />;
+  return (
+    <Answer of={found} lines={20}>
+      {({ text }) => <Source text={text} />}
+    </Answer>
+  );
 }
 
 function Source({ text }: { text: string }) {

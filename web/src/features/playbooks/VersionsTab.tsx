@@ -5,7 +5,7 @@ import { unsigned } from '../../api/authoring';
 import { definition } from '../../api/calls';
 import { keys } from '../../api/keys';
 import { type PlaybookItem, versions } from '../../api/running';
-import { ErrorBox, Skeleton, Time } from '../../kit';
+import { Answer, ErrorBox, Skeleton, Time } from '../../kit';
 import css from './playbooks.module.css';
 
 const TextDiff = lazy(() => import('../../kit/TextDiff'));
@@ -21,24 +21,28 @@ interface Props {
 /** The versions of a playbook, newest first, and what changed from one to another. */
 export function VersionsTab({ path, now, shown, against }: Props) {
   const found = useQuery({ queryKey: keys.versions(path), queryFn: () => versions(path) });
-  if (found.isPending) return <Skeleton lines={6} />;
-  if (found.isError) return <ErrorBox error={found.error} retry={() => void found.refetch()} />;
   return (
     <div className={`${css.pad} stack`}>
-      <ol className={css.versions}>
-        {found.data.map((one, n) => (
-          <Version
-            key={`${one.digest} ${one.applied}`}
-            one={one}
-            before={found.data[n + 1]}
-            now={now}
-            here={one.digest === shown && against !== undefined}
-          />
-        ))}
-      </ol>
-      {found.data.length === 1 ? (
-        <p className="muted">It was applied once: there is nothing to compare.</p>
-      ) : null}
+      <Answer of={found}>
+        {(list) => (
+          <>
+            <ol className={css.versions}>
+              {list.map((one, n) => (
+                <Version
+                  key={`${one.digest} ${one.applied}`}
+                  one={one}
+                  before={list[n + 1]}
+                  now={now}
+                  here={one.digest === shown && against !== undefined}
+                />
+              ))}
+            </ol>
+            {list.length === 1 ? (
+              <p className="muted">It was applied once: there is nothing to compare.</p>
+            ) : null}
+          </>
+        )}
+      </Answer>
       {shown && against ? <Compared from={against} to={shown} /> : null}
     </div>
   );

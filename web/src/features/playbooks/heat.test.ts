@@ -21,6 +21,15 @@ it('says which share of the leavings an arc got', () => {
   expect(arcShare(HEAT, 'b', 0)).toBeNull();
 });
 
+it('says of a step that leaves by several arcs at once how often each was taken', () => {
+  const arcs = [
+    { from: 'a', index: 0, count: 4 },
+    { from: 'a', index: 1, count: 1 },
+  ];
+  expect(arcShare({ ...HEAT, arcs }, 'a', 0)).toBe(1);
+  expect(arcShare({ ...HEAT, arcs }, 'a', 1)).toBe(0.25);
+});
+
 it('knows a step that ran, and none that did not', () => {
   expect(stepFact(HEAT, 'a')?.failed).toBe(1);
   expect(stepFact(HEAT, 'constructor_')).toBeNull();

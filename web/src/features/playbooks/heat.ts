@@ -9,12 +9,13 @@ export function stepFact(heat: Heat, step: string): StepHeat | null {
   return heat.steps[step] ?? null;
 }
 
-/** The share of a step's leavings that took an arc; null where it was never left. */
+/** The share of a step's leavings that took an arc; null where it was never left. One leaving may take several arcs. */
 export function arcShare(heat: Heat, from: string, index: number): number | null {
   const out = heat.arcs.filter((arc) => arc.from === from);
-  const total = out.reduce((sum, arc) => sum + arc.count, 0);
-  if (!total) return null;
-  return (out.find((arc) => arc.index === index)?.count ?? 0) / total;
+  const taken = out.reduce((sum, arc) => sum + arc.count, 0);
+  if (!taken) return null;
+  const total = Math.min(taken, stepFact(heat, from)?.runs || taken);
+  return Math.min(1, (out.find((arc) => arc.index === index)?.count ?? 0) / total);
 }
 
 /** What stands in the box of a step: how long it takes, and how often it fails. */

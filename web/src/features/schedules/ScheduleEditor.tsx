@@ -2,14 +2,14 @@ import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { Link, useNavigate } from '@tanstack/react-router';
 import { type FormEvent, useRef, useState } from 'react';
 import { CopyAs } from '../../acts/CopyAs';
-import { hindrance } from '../../acts/registry';
+import { offer } from '../../acts/gate';
 import { SAVE_SCHEDULE, type ScheduleDraftView } from '../../acts/schedules';
 import { useDoer } from '../../acts/useDoer';
 import { basePath } from '../../api/client';
 import { keys } from '../../api/keys';
 import { AWAY } from '../../api/problems';
 import { type Base, schedule, type TimesAhead } from '../../api/schedules';
-import { Button, Copyable, ErrorBox, Skeleton, toast, useKeys, useRested } from '../../kit';
+import { Answer, Button, Copyable, ErrorBox, Skeleton, toast, useKeys, useRested } from '../../kit';
 import { ConflictBox } from './ConflictBox';
 import { documentOf, mistakes, type Refusal, refusalOf, type ScheduleForm, textOf, timesOf } from './form';
 import { ScheduleFields } from './ScheduleFields';
@@ -28,9 +28,11 @@ export function EditSchedule({ name }: { name: string }) {
     gcTime: 0,
     retry: false,
   });
-  if (found.isPending) return <Skeleton lines={12} />;
-  if (found.isError) return <ErrorBox error={found.error} retry={() => void found.refetch()} />;
-  return <ScheduleEditor name={name} first={found.data} />;
+  return (
+    <Answer of={found} lines={12}>
+      {(first) => <ScheduleEditor name={name} first={first} />}
+    </Answer>
+  );
 }
 
 /** A schedule as a form, looked ahead with while it is typed. What was typed stays, whatever the server says to it. */
@@ -56,12 +58,14 @@ export function ScheduleEditor({ name, first }: { name: string; first: Base | nu
     onError: (error) => setRefused(refusalOf(error, text)),
   });
   const lacks = mistakes(form);
-  const why = hindrance(SAVE_SCHEDULE, view);
-  const send = () => {
-    setTried(true);
-    if (why || saved.isPending || Object.keys(lacks).length) return;
+  const saving = offer(SAVE_SCHEDULE, view, () => {
     setRefused(UNREFUSED);
     saved.mutate();
+  });
+  const send = () => {
+    setTried(true);
+    if (saved.isPending || Object.keys(lacks).length) return;
+    saving.ask();
   };
   useKeys([{ keys: SAVE_SCHEDULE.keys, label: 'Save the schedule', run: send, always: true }]);
   const change = (field: keyof ScheduleForm, value: string | boolean) => {
@@ -87,14 +91,14 @@ export function ScheduleEditor({ name, first }: { name: string; first: Base | nu
         <h1 className="data">{base ? form.name : 'New schedule'}</h1>
         {draft.isChanged ? <span>not saved yet</span> : null}
         <span className="grow" />
-        <Button kind="main" type="submit" icon={SAVE_SCHEDULE.icon} why={why} busy={saved.isPending}>
+        <Button kind="main" type="submit" icon={SAVE_SCHEDULE.icon} why={saving.why} busy={saved.isPending}>
           {SAVE_SCHEDULE.label}
         </Button>
         <Link to="/schedules" search={{}}>
           All schedules
         </Link>
       </div>
-      {why && draft.isChanged ? <p role="note">It cannot be saved: {why}.</p> : null}
+      {saving.why && draft.isChanged ? <p role="note">It cannot be saved: {saving.why}.</p> : null}
       {draft.wasKept ? (
         <p className="row wrap" role="status">
           What you filled in and did not save is here again.

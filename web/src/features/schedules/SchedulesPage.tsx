@@ -3,12 +3,12 @@ import { getRouteApi, Link, useNavigate } from '@tanstack/react-router';
 import { CalendarPlus, Pencil } from 'lucide-react';
 import { useState } from 'react';
 import { ActDialog } from '../../acts/ActDialog';
-import { hindrance } from '../../acts/registry';
+import { offer } from '../../acts/gate';
 import { SAVE_SCHEDULE, SCHEDULE_ACTS, type ScheduleAct, type ScheduleView } from '../../acts/schedules';
 import { useDoer } from '../../acts/useDoer';
 import { keys } from '../../api/keys';
 import { type Schedule, schedules } from '../../api/schedules';
-import { Button, duration, Empty, ErrorBox, number, Skeleton, State, useKeys } from '../../kit';
+import { Answer, Button, duration, Empty, number, State, useKeys } from '../../kit';
 import { EditSchedule, ScheduleEditor } from './ScheduleEditor';
 import css from './schedules.module.css';
 import { Ahead, Dues } from './Times';
@@ -31,12 +31,12 @@ function Schedules() {
   const doer = useDoer();
   const client = useQueryClient();
   const navigate = useNavigate();
-  const barred = hindrance(SAVE_SCHEDULE, { ...doer, name: '', text: '', changed: true, replaces: null });
-  const add = () => void navigate({ to: '/schedules', search: { new: 'yes' } });
+  const draft = { ...doer, name: '', text: '', changed: true, replaces: null };
+  const add = offer(SAVE_SCHEDULE, draft, () => void navigate({ to: '/schedules', search: { new: 'yes' } }));
   const edit = (name: string) => void navigate({ to: '/schedules', search: { edit: name } });
-  useKeys([{ keys: 'n', label: 'New schedule', run: () => (barred ? undefined : add()) }]);
+  useKeys([{ keys: 'n', label: 'New schedule', run: add.ask }]);
   const fresh = (
-    <Button icon={CalendarPlus} why={barred} onClick={add}>
+    <Button {...add.button} icon={CalendarPlus}>
       New schedule…
     </Button>
   );
@@ -49,25 +49,29 @@ function Schedules() {
         {fresh}
       </div>
       <div className={css.list}>
-        {found.isPending ? <Skeleton lines={6} /> : null}
-        {found.isError ? <ErrorBox error={found.error} retry={() => void found.refetch()} /> : null}
-        {found.data?.map((one) => {
-          const view = { schedule: one, ...doer };
-          return (
-            <Card
-              key={one.name}
-              view={view}
-              onAct={(act) => setAsked({ act, view })}
-              barred={barred}
-              onEdit={() => edit(one.name)}
-            />
-          );
-        })}
-        {found.data?.length === 0 ? (
-          <Empty title="Nothing is started by the clock" command="petra apply nightly.yaml" act={fresh}>
-            <p>A document of kind Schedule names a playbook and when it is started.</p>
-          </Empty>
-        ) : null}
+        <Answer of={found}>
+          {(list) => (
+            <>
+              {list.map((one) => {
+                const view = { schedule: one, ...doer };
+                return (
+                  <Card
+                    key={one.name}
+                    view={view}
+                    onAct={(act) => setAsked({ act, view })}
+                    barred={add.why}
+                    onEdit={() => edit(one.name)}
+                  />
+                );
+              })}
+              {list.length === 0 ? (
+                <Empty title="Nothing is started by the clock" command="petra apply nightly.yaml" act={fresh}>
+                  <p>A document of kind Schedule names a playbook and when it is started.</p>
+                </Empty>
+              ) : null}
+            </>
+          )}
+        </Answer>
       </div>
       {asked ? (
         <ActDialog
@@ -111,7 +115,7 @@ function Card({ view, onAct, barred, onEdit }: CardProps) {
           Edit
         </Button>
         {SCHEDULE_ACTS.map((act) => (
-          <Button key={act.id} icon={act.icon} why={hindrance(act, view)} onClick={() => onAct(act)}>
+          <Button key={act.id} {...offer(act, view, () => onAct(act)).button}>
             {act.label}
           </Button>
         ))}

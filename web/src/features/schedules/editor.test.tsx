@@ -9,6 +9,7 @@ import {
 import { cleanup, configure, fireEvent, screen, waitFor } from '@testing-library/react';
 import { afterEach, beforeAll, beforeEach, expect, test, vi } from 'vitest';
 import { client } from '../../api/client';
+import { connection } from '../../api/connection';
 import type { Base } from '../../api/schedules';
 import { isAccessible, makeBrowserParts, show } from '../../kit/testing';
 import { ScheduleEditor } from './ScheduleEditor';
@@ -22,6 +23,7 @@ afterEach(() => {
   cleanup();
   vi.restoreAllMocks();
   localStorage.clear();
+  connection.line('connecting');
 });
 
 const BASE: Base = {
@@ -145,6 +147,7 @@ test('what was typed stays when the server refuses it or is away, and is there a
   expect(await screen.findByText(/did not save is here again/)).toBeTruthy();
   expect(field('Cron line').value).toBe('1 * * * *');
   next = answer(201, {});
+  connection.answered(Date.now()); // the status line has heard of it again
   await savable();
   press('Save');
   await screen.findByText('the list');

@@ -1,7 +1,7 @@
 /** Saving a schedule, and what is kept of it in the browser until that is done. */
 import { useEffect, useState } from 'react';
+import { sent } from '../../acts/gate';
 import { SAVE_SCHEDULE, type ScheduleDraftView } from '../../acts/schedules';
-import { carryOut } from '../../api/client';
 import { problemOf } from '../../api/problems';
 import { type Base, scheduleIfAny } from '../../api/schedules';
 import { recalled, remember } from '../../kit';
@@ -16,7 +16,7 @@ export type Saved = { kept: true } | { kept: false; theirs: Base | null };
  */
 export async function save(view: ScheduleDraftView, form: ScheduleForm): Promise<Saved> {
   try {
-    await carryOut(SAVE_SCHEDULE.call(view, {}));
+    await sent(SAVE_SCHEDULE, view, {}, null);
     return { kept: true };
   } catch (error) {
     if (problemOf(error).code !== 'stale') throw error;

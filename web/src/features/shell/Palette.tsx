@@ -13,11 +13,12 @@ import { NAV } from './nav';
 const MOST = 12;
 
 /** Search and commands in one place: `Ctrl K`. It opens whenever it is asked for once more. */
-export default function Palette({ asked }: { asked: number }) {
-  useEffect(() => {
-    if (asked) spotlight.open();
-  }, [asked]);
+export default function Palette({ asked }: { asked: { times: number; text: string } }) {
   const [text, setText] = useState('');
+  useEffect(() => {
+    setText(asked.text);
+    spotlight.open();
+  }, [asked]);
   const navigate = useNavigate();
   const mode = modeOf(text);
   const finds = (mode.kind === 'all' || mode.kind === 'executions') && mode.rest.length > 1;

@@ -3,7 +3,7 @@ import { type CSSVariablesResolver, createTheme, MantineProvider } from '@mantin
 import { Notifications } from '@mantine/notifications';
 import { QueryClient, QueryClientProvider } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
-import { AWAY, Problem } from '../../api/problems';
+import { isPassing } from '../../api/problems';
 import { nonce } from '../../kit/nonce';
 import { useTheme } from '../../kit/theme';
 
@@ -49,13 +49,11 @@ const ours: Record<string, string> = {
   '--mantine-color-error': 'var(--failed)',
   '--mantine-color-gray-light-color': 'var(--text)',
   '--mantine-color-gray-text': 'var(--text)',
+  '--mantine-color-disabled': 'var(--ground)',
+  '--mantine-color-disabled-color': 'color-mix(in srgb, var(--muted) 75%, var(--ground))',
+  '--mantine-color-disabled-border': 'var(--line)',
 };
 const variables: CSSVariablesResolver = () => ({ variables: ours, light: ours, dark: ours });
-
-/** Asking again can help: nobody answered, or the server said it is busy. */
-function isPassing(error: unknown): boolean {
-  return error instanceof Problem && (error.code === AWAY || error.body.status === 503);
-}
 
 const AGAIN_MS = 5_000;
 
@@ -68,6 +66,7 @@ export function makeQueries(): QueryClient {
         retry: (count, error) => count < 3 && isPassing(error),
         refetchInterval: ({ state }) => (isPassing(state.error) ? AGAIN_MS : false),
         refetchOnWindowFocus: false,
+        networkMode: 'always', // a server on this machine is there without any network
       },
     },
   });

@@ -1,20 +1,21 @@
 import { useMutation } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
-import { ClipboardCheck } from 'lucide-react';
+import { ClipboardCheck, Download } from 'lucide-react';
 import { useState } from 'react';
 import { keys } from '../../api/keys';
-import { type AuditEntry, audit, auditVerified } from '../../api/running';
+import { type AuditEntry, audit, auditBack, auditVerified } from '../../api/running';
 import {
+  Answer,
   Button,
   type Column,
   ErrorBox,
   plural,
-  Skeleton,
   TextField,
   Time,
   usePages,
   VirtualTable,
 } from '../../kit';
+import { asLines, everything, save } from './exporting';
 import css from './system.module.css';
 
 const data = (text: string) => <span className="data">{text}</span>;
@@ -28,8 +29,8 @@ const COLUMNS: Column<AuditEntry>[] = [
     width: 'minmax(100px, 1fr)',
     cell: (row) => data(row.by ? `${row.actor} by ${row.by}` : row.actor || '–'),
   },
-  { id: 'act', head: 'Act', width: 'minmax(160px, 2fr)', cell: (row) => data(row.act) },
-  { id: 'target', head: 'On', width: 'minmax(120px, 2fr)', cell: (row) => data(row.target) },
+  { id: 'act', head: 'Act', width: 'minmax(200px, 4fr)', cell: (row) => data(row.act) },
+  { id: 'target', head: 'On', width: 'minmax(100px, 1fr)', cell: (row) => data(row.target) },
   {
     id: 'outcome',
     head: 'Outcome',
@@ -39,13 +40,13 @@ const COLUMNS: Column<AuditEntry>[] = [
   { id: 'address', head: 'From', width: '120px', cell: (row) => data(row.address) },
 ];
 
-/** Who did what, oldest first, chained by hash. */
+/** Who did what, the latest first, chained by hash. */
 export function AuditTab({ actor }: { actor: string }) {
   const navigate = useNavigate();
   const [typed, setTyped] = useState(actor);
   const { found, rows, more } = usePages({
     key: keys.audit(actor),
-    fetch: (cursor) => audit(cursor, actor),
+    fetch: (cursor) => auditBack(cursor, actor),
   });
   return (
     <>
@@ -58,20 +59,36 @@ export function AuditTab({ actor }: { actor: string }) {
         >
           <TextField hideLabel label="Who" placeholder="who" value={typed} onChange={setTyped} />
         </form>
+        <Export actor={actor} />
         <Verify />
       </div>
-      {found.isPending ? <Skeleton lines={8} /> : null}
-      {found.isError ? <ErrorBox error={found.error} retry={() => void found.refetch()} /> : null}
-      {found.data ? (
-        <VirtualTable
-          label="Audit"
-          columns={COLUMNS}
-          rows={rows}
-          keyOf={(row) => String(row.number)}
-          onEnd={more}
-          empty={<p className={css.pad}>Nothing was done{actor ? ` by ${actor}` : ''} yet.</p>}
-        />
-      ) : null}
+      <Answer of={found} lines={8}>
+        {() => (
+          <VirtualTable
+            label="Audit"
+            columns={COLUMNS}
+            rows={rows}
+            keyOf={(row) => String(row.number)}
+            onEnd={more}
+            empty={<p className={css.pad}>Nothing was done{actor ? ` by ${actor}` : ''} yet.</p>}
+          />
+        )}
+      </Answer>
+    </>
+  );
+}
+
+/** All entries that fit, as lines of JSON in a file. */
+function Export({ actor }: { actor: string }) {
+  const made = useMutation({
+    mutationFn: async () => save('audit.jsonl', asLines(await everything((cursor) => audit(cursor, actor)))),
+  });
+  return (
+    <>
+      <Button icon={Download} busy={made.isPending} onClick={() => made.mutate()}>
+        Export
+      </Button>
+      {made.isError ? <ErrorBox error={made.error} /> : null}
     </>
   );
 }

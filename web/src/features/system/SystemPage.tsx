@@ -1,19 +1,8 @@
 import { type UseQueryResult, useQuery } from '@tanstack/react-query';
 import { getRouteApi, useNavigate } from '@tanstack/react-router';
-import type { ReactNode } from 'react';
 import { keys } from '../../api/keys';
 import { secrets, stats, tokens, users } from '../../api/running';
-import {
-  bytes,
-  type Column,
-  Copyable,
-  ErrorBox,
-  number,
-  Skeleton,
-  Tabs,
-  Time,
-  VirtualTable,
-} from '../../kit';
+import { Answer, bytes, type Column, Copyable, lookOf, number, Tabs, Time, VirtualTable } from '../../kit';
 import { AuditTab } from './AuditTab';
 import { type SystemTab, TABS } from './search';
 import css from './system.module.css';
@@ -54,13 +43,6 @@ export function Page() {
   );
 }
 
-/** What a call gave, or what hindered it. */
-function Given<T>({ found, children }: { found: UseQueryResult<T>; children: (data: T) => ReactNode }) {
-  if (found.isPending) return <Skeleton lines={6} />;
-  if (found.isError) return <ErrorBox error={found.error} retry={() => void found.refetch()} />;
-  return children(found.data);
-}
-
 function Numbers({ title, counted }: { title: string; counted: Record<string, number> }) {
   return (
     <section>
@@ -77,13 +59,18 @@ function Numbers({ title, counted }: { title: string; counted: Record<string, nu
   );
 }
 
+/** States are called here as everywhere. */
+function inWords(counted: Record<string, number>): Record<string, number> {
+  return Object.fromEntries(Object.entries(counted).map(([status, n]) => [lookOf(status).word, n]));
+}
+
 function StoreTab() {
   const found = useQuery({ queryKey: keys.stats, queryFn: stats, refetchInterval: 10_000 });
   return (
-    <Given found={found}>
+    <Answer of={found}>
       {(data) => (
         <div className={`${css.pad} stack`}>
-          <Numbers title="Executions" counted={data.executions} />
+          <Numbers title="Executions" counted={inWords(data.executions)} />
           <Numbers title="Work items" counted={data.work_items} />
           <Numbers
             title="Kept"
@@ -100,7 +87,7 @@ function StoreTab() {
           <Copyable text="petra prune --older-than 30d --dry-run" label="the command" />
         </div>
       )}
-    </Given>
+    </Answer>
   );
 }
 
@@ -120,7 +107,7 @@ function Listed<T>({ found, label, columns, keyOf, line, none }: ListProps<T>) {
       <div className={css.pad}>
         <Copyable text={line} label="the command" />
       </div>
-      <Given found={found}>
+      <Answer of={found}>
         {(rows) => (
           <VirtualTable
             label={label}
@@ -130,7 +117,7 @@ function Listed<T>({ found, label, columns, keyOf, line, none }: ListProps<T>) {
             empty={<p className={css.pad}>{none}</p>}
           />
         )}
-      </Given>
+      </Answer>
     </>
   );
 }

@@ -2,13 +2,13 @@ import { useInfiniteQuery, useQuery, useQueryClient } from '@tanstack/react-quer
 import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
 import { ActDialog } from '../../acts/ActDialog';
-import { hindrance } from '../../acts/registry';
+import { offer } from '../../acts/gate';
 import { TRIGGER_ACTS, type TriggerAct, type TriggerView } from '../../acts/triggers';
 import { useDoer } from '../../acts/useDoer';
 import { keys } from '../../api/keys';
 import type { Json } from '../../api/shapes';
 import { type DeadLetter, deadLetters, triggers } from '../../api/triggers';
-import { Button, Empty, ErrorBox, plural, Skeleton, State, Time, Value } from '../../kit';
+import { Answer, Button, Empty, plural, State, Time, Value } from '../../kit';
 import css from './triggers.module.css';
 
 const EVERY_MS = 5000;
@@ -27,20 +27,18 @@ export function Page() {
         <h1>Triggers</h1>
       </div>
       <div className={css.list}>
-        {found.isPending ? <Skeleton lines={6} /> : null}
-        {found.isError ? <ErrorBox error={found.error} retry={() => void found.refetch()} /> : null}
-        {found.data?.map((one) => {
-          const view = { trigger: one, letters: [], ...doer };
-          const onAct: Asked = (act, letters = []) => setAsked({ act, view: { ...view, letters } });
-          return <Card key={one.name} view={view} onAct={onAct} />;
-        })}
-        {found.data?.length === 0 ? (
-          <Empty title="Nothing is started by events" command="petra apply orders.trigger.yaml">
-            <p>
-              A document of kind Trigger names a playbook and what starts it: a webhook, a message, a file.
-            </p>
-          </Empty>
-        ) : null}
+        <Answer of={found}>
+          {(list) => (
+            <>
+              {list.map((one) => {
+                const view = { trigger: one, letters: [], ...doer };
+                const onAct: Asked = (act, letters = []) => setAsked({ act, view: { ...view, letters } });
+                return <Card key={one.name} view={view} onAct={onAct} />;
+              })}
+              {list.length === 0 ? <Nothing /> : null}
+            </>
+          )}
+        </Answer>
       </div>
       {asked ? (
         <ActDialog
@@ -51,6 +49,14 @@ export function Page() {
         />
       ) : null}
     </>
+  );
+}
+
+function Nothing() {
+  return (
+    <Empty title="Nothing is started by events" command="petra apply orders.trigger.yaml">
+      <p>A document of kind Trigger names a playbook and what starts it: a webhook, a message, a file.</p>
+    </Empty>
   );
 }
 
@@ -66,7 +72,7 @@ function Card({ view, onAct }: { view: TriggerView; onAct: Asked }) {
         {one.paused && one.reason ? <span className="muted data">{one.reason}</span> : null}
         <span className="grow" />
         {TRIGGER_ACTS.map((act) => (
-          <Button key={act.id} icon={act.icon} why={hindrance(act, view)} onClick={() => onAct(act)}>
+          <Button key={act.id} {...offer(act, view, () => onAct(act)).button}>
             {act.id === 'replay' ? 'Try all again' : act.label}
           </Button>
         ))}
@@ -110,17 +116,23 @@ function Dead({ name, number, onAct }: { name: string; number: number; onAct: As
     getNextPageParam: (last) => last.next ?? null,
   });
   const replay = TRIGGER_ACTS.find((act) => act.id === 'replay');
-  if (found.isPending) return <Skeleton lines={3} />;
-  if (found.isError) return <ErrorBox error={found.error} retry={() => void found.refetch()} />;
   return (
     <>
-      <ul className={css.letters} aria-label="Dead letters">
-        {found.data.pages
-          .flatMap((page) => page.items)
-          .map((letter) => (
-            <Letter key={letter.id} letter={letter} onReplay={() => replay && onAct(replay, [letter.id])} />
-          ))}
-      </ul>
+      <Answer of={found} lines={3}>
+        {({ pages }) => (
+          <ul className={css.letters} aria-label="Dead letters">
+            {pages
+              .flatMap((page) => page.items)
+              .map((letter) => (
+                <Letter
+                  key={letter.id}
+                  letter={letter}
+                  onReplay={() => replay && onAct(replay, [letter.id])}
+                />
+              ))}
+          </ul>
+        )}
+      </Answer>
       {found.hasNextPage ? (
         <Button busy={found.isFetchingNextPage} onClick={() => void found.fetchNextPage()}>
           More

@@ -1,8 +1,15 @@
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { keys } from '../../api/keys';
-import { type LimitedResource, type LineItem, limits, line, type WholeLine } from '../../api/limits';
-import { ErrorBox, number, plural, Skeleton, Time } from '../../kit';
+import {
+  type LimitedResource,
+  type LimitList,
+  type LineItem,
+  limits,
+  line,
+  type WholeLine,
+} from '../../api/limits';
+import { Answer, number, plural, Time } from '../../kit';
 import { limitInWords, rateInWords, usedInWords } from '../../kit/limit-words';
 import { ExecutionLink } from '../../kit/Place';
 import css from './limits.module.css';
@@ -13,9 +20,14 @@ const LINES_SHOWN = 50;
 /** What executions share: how much of it is in use, and who waits; nothing where nothing is limited. */
 export function LimitsCard() {
   const found = useQuery({ queryKey: keys.limits, queryFn: limits, refetchInterval: EVERY_MS });
-  if (found.isPending) return <Skeleton lines={2} />;
-  if (found.isError) return <ErrorBox error={found.error} retry={() => void found.refetch()} />;
-  const { items, lines } = found.data;
+  return (
+    <Answer of={found} lines={2}>
+      {(data) => <Limited {...data} />}
+    </Answer>
+  );
+}
+
+function Limited({ items, lines }: LimitList) {
   if (!items.length && !lines.length) return null;
   return (
     <section className={css.card} aria-labelledby="limits">
@@ -64,16 +76,18 @@ function Standing({ one }: { one: LineItem }) {
     queryFn: () => line(one.limit, one.key),
     refetchInterval: EVERY_MS,
   });
-  if (found.isPending) return <Skeleton lines={2} />;
-  if (found.isError) return <ErrorBox error={found.error} retry={() => void found.refetch()} />;
   return (
-    <>
-      <People label="In" list={found.data.holders} />
-      <People label="Waiting, in order" list={found.data.queue} />
-      {found.data.waiting > found.data.queue.length ? (
-        <p className="muted">and {number(found.data.waiting - found.data.queue.length)} more behind them</p>
-      ) : null}
-    </>
+    <Answer of={found} lines={2}>
+      {({ holders, queue, waiting }) => (
+        <>
+          <People label="In" list={holders} />
+          <People label="Waiting, in order" list={queue} />
+          {waiting > queue.length ? (
+            <p className="muted">and {number(waiting - queue.length)} more behind them</p>
+          ) : null}
+        </>
+      )}
+    </Answer>
   );
 }
 

@@ -2,7 +2,8 @@ import { useQuery } from '@tanstack/react-query';
 import { TriangleAlert } from 'lucide-react';
 import { keys } from '../../api/keys';
 import { type PoolItem, pools, type WorkerItem, workers } from '../../api/running';
-import { type Column, Empty, ErrorBox, number, plural, Skeleton, VirtualTable } from '../../kit';
+import { Answer, type Column, Empty, number, plural, VirtualTable } from '../../kit';
+import { ExecutionLink } from '../../kit/Place';
 import { LimitsCard } from './LimitsCard';
 import css from './workers.module.css';
 
@@ -17,14 +18,66 @@ const COLUMNS: Column<WorkerItem>[] = [
     cell: (row) => <span className="data">{row.pool}</span>,
   },
   { id: 'state', head: 'State', width: '110px', cell: (row) => row.state },
-  { id: 'busy', head: 'Runs', width: '110px', cell: (row) => `${row.busy} of ${row.slots}` },
+  { id: 'busy', head: 'Runs', width: '90px', cell: (row) => `${row.busy} of ${row.slots}` },
+  {
+    id: 'has',
+    head: 'Executions',
+    width: 'minmax(110px, 2fr)',
+    cell: (row) => <Has executions={row.executions} />,
+  },
   {
     id: 'for',
     head: 'Namespaces',
     width: 'minmax(90px, 1fr)',
     cell: (row) => row.namespaces?.join(', ') ?? 'all',
   },
+  {
+    id: 'tools',
+    head: 'Tools',
+    width: 'minmax(120px, 2fr)',
+    cell: (row) => {
+      const kinds = row.kinds?.join(', ') ?? 'all';
+      return (
+        <span className="data" title={kinds}>
+          {kinds}
+        </span>
+      );
+    },
+  },
+  {
+    id: 'labels',
+    head: 'Labels',
+    width: 'minmax(90px, 1fr)',
+    cell: (row) => (
+      <span className="data">
+        {Object.entries(row.labels)
+          .map(([name, value]) => `${name}=${value}`)
+          .join(', ') || '–'}
+      </span>
+    ),
+  },
+  {
+    id: 'version',
+    head: 'Version',
+    width: '90px',
+    cell: (row) => <span className="data">{row.version || '–'}</span>,
+  },
 ];
+
+/** The executions that a worker has runs of. */
+function Has({ executions }: { executions: readonly string[] }) {
+  if (!executions.length) return <span className="muted">–</span>;
+  return (
+    <span title={executions.join(', ')}>
+      {executions.map((id, n) => (
+        <span key={id}>
+          {n ? ', ' : ''}
+          <ExecutionLink id={id} />
+        </span>
+      ))}
+    </span>
+  );
+}
 
 /** The pools with their room, and the workers that are there. */
 export function Page() {
@@ -36,29 +89,27 @@ export function Page() {
         <h1>Workers</h1>
       </div>
       <section className={css.pools} aria-label="Pools">
-        {room.isPending ? <Skeleton lines={2} /> : null}
-        {room.isError ? <ErrorBox error={room.error} retry={() => void room.refetch()} /> : null}
-        {room.data?.map((pool) => (
-          <Pool key={pool.pool} pool={pool} />
-        ))}
+        <Answer of={room} lines={2}>
+          {(list) => list.map((pool) => <Pool key={pool.pool} pool={pool} />)}
+        </Answer>
       </section>
       <LimitsCard />
       <div className={css.list}>
-        {there.isPending ? <Skeleton lines={4} /> : null}
-        {there.isError ? <ErrorBox error={there.error} retry={() => void there.refetch()} /> : null}
-        {there.data ? (
-          <VirtualTable
-            label="Workers"
-            columns={COLUMNS}
-            rows={there.data}
-            keyOf={(row) => row.name}
-            empty={
-              <Empty title="No worker is there" command="petra worker --server URL --pool default">
-                <p>Steps wait until a worker of their pool comes.</p>
-              </Empty>
-            }
-          />
-        ) : null}
+        <Answer of={there} lines={4}>
+          {(rows) => (
+            <VirtualTable
+              label="Workers"
+              columns={COLUMNS}
+              rows={rows}
+              keyOf={(row) => row.name}
+              empty={
+                <Empty title="No worker is there" command="petra worker --server URL --pool default">
+                  <p>Steps wait until a worker of their pool comes.</p>
+                </Empty>
+              }
+            />
+          )}
+        </Answer>
       </div>
     </>
   );
@@ -82,6 +133,11 @@ function Pool({ pool }: { pool: PoolItem }) {
       <p>
         {number(pool.busy)} of {plural(pool.slots, 'slot')} · {plural(pool.workers, 'worker')} ·{' '}
         {number(pool.waiting)} waiting
+        {pool.first ? (
+          <>
+            , first <ExecutionLink id={pool.first} />
+          </>
+        ) : null}
       </p>
       {pool.trouble ? (
         <p className={css.trouble}>

@@ -44,9 +44,11 @@ WITH moved AS (
   DELETE FROM pending p USING unnest($12::bigint[], $13::text[], $14::text[]) AS g (stream, run, chunk)
   WHERE p.stream = g.stream AND p.run = g.run AND p.chunk = g.chunk
 )
-INSERT INTO pending (stream, run, chunk, delivery, pool, shard, id)
-SELECT * FROM unnest($15::bigint[], $16::text[], $17::text[], $18::integer[], $19::text[], $20::smallint[], $21::text[])
-ON CONFLICT (stream, run, chunk) DO UPDATE SET delivery = excluded.delivery, pool = excluded.pool,
+INSERT INTO pending (stream, run, chunk, delivery, pool, shard, id, kinds)
+SELECT * FROM unnest(
+  $15::bigint[], $16::text[], $17::text[], $18::integer[], $19::text[], $20::smallint[], $21::text[], $22::text[]
+)
+ON CONFLICT (stream, run, chunk) DO UPDATE SET delivery = excluded.delivery, pool = excluded.pool, kinds = excluded.kinds,
   lease = CASE WHEN pending.delivery = excluded.delivery THEN pending.lease ELSE '' END
 
 -- name: lease
@@ -177,6 +179,16 @@ SELECT * FROM ({arms}) AS a ORDER BY started {order}, id {order} LIMIT {look_at}
 -- name: arm
 SELECT * FROM executions WHERE {lead} ORDER BY started {order}, id {order} LIMIT {look_at}
 
+-- name: arm_of_all
+WITH RECURSIVE space (name) AS (
+  SELECT min(namespace) FROM executions
+  UNION ALL SELECT (SELECT min(namespace) FROM executions WHERE namespace > space.name) FROM space WHERE name IS NOT NULL
+)
+SELECT i.* FROM space CROSS JOIN LATERAL (
+  SELECT * FROM executions WHERE namespace = space.name AND {lead}
+  ORDER BY started {order}, id {order} LIMIT {look_at}
+) i ORDER BY started {order}, id {order} LIMIT {look_at}
+
 -- name: count_tallied
 SELECT {key}, {status}, sum(n)::bigint FROM (
   SELECT hour, playbook, status, count AS n, namespace FROM tallies WHERE {hours} AND {each}
@@ -256,6 +268,9 @@ parent = {0} AND parent <> ''
 -- name: executions_digest
 digest = {0}
 
+-- name: executions_digests
+digest = ANY ({0})
+
 -- name: executions_parent
 parent = {0}
 
@@ -305,13 +320,13 @@ SELECT w.id, w.due FROM unnest($3::smallint[]) AS s (shard) CROSS JOIN LATERAL (
 ) w ORDER BY w.due, w.id LIMIT $2
 
 -- name: pending
-SELECT e.id, p.run, p.chunk, p.delivery, p.pool, p.lease, e.namespace
+SELECT e.id, p.run, p.chunk, p.delivery, p.pool, p.lease, e.namespace, p.kinds
 FROM pending p JOIN executions e ON e.stream = p.stream
 WHERE (e.id, p.run, p.chunk) > ($1, $2, $3)
 ORDER BY e.id, p.run, p.chunk LIMIT $4
 
 -- name: pending_in
-SELECT p.id, p.run, p.chunk, p.delivery, p.pool, p.lease, e.namespace
+SELECT p.id, p.run, p.chunk, p.delivery, p.pool, p.lease, e.namespace, p.kinds
 FROM (
   SELECT o.* FROM unnest($5::smallint[]) AS s (shard) CROSS JOIN LATERAL (
     SELECT * FROM pending
@@ -321,7 +336,7 @@ FROM (
 ORDER BY p.id, p.run, p.chunk
 
 -- name: leased
-SELECT e.id, p.run, p.chunk, p.delivery, p.pool, p.lease, e.namespace
+SELECT e.id, p.run, p.chunk, p.delivery, p.pool, p.lease, e.namespace, p.kinds
 FROM pending p JOIN executions e ON e.stream = p.stream
 WHERE p.lease = ANY($1::text[]) AND p.lease <> '' ORDER BY e.id, p.run, p.chunk
 
@@ -333,25 +348,58 @@ FROM work_items WHERE stream = (SELECT stream FROM executions WHERE id = $1) AND
 -- name: work_items
 SELECT id, execution, step, state, created, updated, title, users, roles, excluded, holder, priority, due, body,
   namespace
-FROM work_items
-WHERE ($1::text[] IS NULL OR state = ANY($1))
-  AND ($2::text IS NULL OR step = $2)
-  AND ($3::text IS NULL OR stream = (SELECT stream FROM executions WHERE id = $3))
-  AND ($4::text[] IS NULL OR ((holder = $5 OR (holder IS NULL AND offers && $4))
-       AND ($5::text IS NULL OR NOT $5 = ANY(excluded))))
-  AND ($6::text IS NULL OR namespace = $6)
-  AND ($7::bigint IS NULL OR (priority, created, execution, id) > ($7, $8::double precision, $9::text, $10::text))
-ORDER BY priority, created, execution, id LIMIT $11
+FROM work_items WHERE {where} ORDER BY {order} LIMIT {limit}
+
+-- name: work_items_in
+SELECT id, execution, step, state, created, updated, title, users, roles, excluded, holder, priority, due, body,
+  namespace
+FROM unnest({states}::text[]) AS s (wanted) CROSS JOIN LATERAL (
+  SELECT * FROM work_items WHERE state = s.wanted AND {where} ORDER BY {order} LIMIT {limit}
+) i ORDER BY {order} LIMIT {limit}
+
+-- name: work_items_in_all
+WITH RECURSIVE space (name) AS (
+  SELECT min(namespace) FROM work_items
+  UNION ALL SELECT (SELECT min(namespace) FROM work_items WHERE namespace > space.name) FROM space WHERE name IS NOT NULL
+)
+SELECT i.id, execution, step, state, created, updated, title, users, roles, excluded, holder, priority, due, body, namespace
+FROM space CROSS JOIN unnest({states}::text[]) AS s (wanted) CROSS JOIN LATERAL (
+  SELECT * FROM work_items WHERE namespace = space.name AND state = s.wanted AND {where} ORDER BY {order} LIMIT {limit}
+) i ORDER BY {order} LIMIT {limit}
 
 -- name: count_work_items
-SELECT state, count(*) FROM work_items
-WHERE ($1::text[] IS NULL OR state = ANY($1))
-  AND ($2::text IS NULL OR step = $2)
-  AND ($3::text IS NULL OR stream = (SELECT stream FROM executions WHERE id = $3))
-  AND ($4::text[] IS NULL OR ((holder = $5 OR (holder IS NULL AND offers && $4))
-       AND ($5::text IS NULL OR NOT $5 = ANY(excluded))))
-  AND ($6::text IS NULL OR namespace = $6)
-GROUP BY state
+SELECT state, count(*) FROM work_items WHERE {where} GROUP BY state
+
+-- name: work_items_states
+state = ANY({0}::text[])
+
+-- name: work_items_namespace
+namespace = {0}
+
+-- name: work_items_step
+step = {0}
+
+-- name: work_items_execution
+stream = (SELECT stream FROM executions WHERE id = {0})
+
+-- name: work_items_playbook
+EXISTS (SELECT 1 FROM executions e WHERE e.stream = work_items.stream AND e.playbook = {0})
+
+-- name: work_items_digests
+EXISTS (SELECT 1 FROM executions e WHERE e.stream = work_items.stream AND e.digest = ANY({0}::text[]))
+
+-- name: work_items_text
+strpos(lower(concat_ws(chr(10), title, step, execution)), lower({0}::text)) > 0
+
+-- name: work_items_due_until
+due < {0}
+
+-- name: work_items_no_due
+due IS NULL
+
+-- name: work_items_concern
+((holder = {1}::text OR (holder IS NULL AND offers && {0}::text[]))
+  AND ({1}::text IS NULL OR NOT {1}::text = ANY(excluded)))
 
 -- name: answer
 SELECT command, request, body, at FROM answers WHERE command = $1
@@ -582,7 +630,14 @@ WHERE ($1::text IS NULL OR state = $1) AND ($2::text IS NULL OR channel = $2)
 ORDER BY created DESC, id DESC LIMIT $7
 
 -- name: count_notifications
-SELECT state, count(*) FROM notifications GROUP BY state
+SELECT state, sum(count)::bigint FROM notification_notes GROUP BY state HAVING sum(count) <> 0
+
+-- name: notification_notes_counted
+SELECT count(*) FROM (SELECT 1 FROM notification_notes LIMIT $1) AS noted
+
+-- name: add_up_notifications
+WITH gone AS (DELETE FROM notification_notes RETURNING state, count)
+INSERT INTO notification_notes (state, count) SELECT state, sum(count) FROM gone GROUP BY state
 
 -- name: forget_notifications
 DELETE FROM notifications WHERE state <> 'waiting' AND updated < $1 RETURNING id
@@ -680,7 +735,21 @@ SET state = $2, execution = $3, due = $4, attempts = $5, error = $6, updated = $
 SELECT id, namespace, trigger, key, due, created, updated, body, state, execution, attempts, error, until
 FROM arrivals
 WHERE namespace = $1 AND ($2::text IS NULL OR trigger = $2) AND ($3::text IS NULL OR state = $3)
-  AND ($4::double precision IS NULL OR (created, id) < ($4, $5::text))
+  AND (created, id) < (coalesce($4::double precision, 'infinity'), coalesce($5::text, ''))
+ORDER BY created DESC, id DESC LIMIT $6
+
+-- name: arrivals_of_trigger
+SELECT id, namespace, trigger, key, due, created, updated, body, state, execution, attempts, error, until
+FROM arrivals
+WHERE namespace = $1 AND trigger = $2 AND ($3::text IS NULL OR state = $3)
+  AND (created, id) < (coalesce($4::double precision, 'infinity'), coalesce($5::text, ''))
+ORDER BY created DESC, id DESC LIMIT $6
+
+-- name: arrivals_unsettled
+SELECT id, namespace, trigger, key, due, created, updated, body, state, execution, attempts, error, until
+FROM arrivals
+WHERE namespace = $1 AND ($2::text IS NULL OR trigger = $2) AND state IN ('waiting', 'dead') AND state = $3
+  AND (created, id) < (coalesce($4::double precision, 'infinity'), coalesce($5::text, ''))
 ORDER BY created DESC, id DESC LIMIT $6
 
 -- name: dead_arrivals

@@ -60,8 +60,8 @@ ON CONFLICT (stream) DO UPDATE SET due = excluded.due
 DELETE FROM wake_ups WHERE stream = ?
 
 -- name: set_pending
-INSERT INTO pending (stream, run, chunk, delivery, pool) VALUES (?, ?, ?, ?, ?)
-ON CONFLICT (stream, run, chunk) DO UPDATE SET delivery = excluded.delivery, pool = excluded.pool,
+INSERT INTO pending (stream, run, chunk, delivery, pool, kinds) VALUES (?, ?, ?, ?, ?, ?)
+ON CONFLICT (stream, run, chunk) DO UPDATE SET delivery = excluded.delivery, pool = excluded.pool, kinds = excluded.kinds,
   lease = CASE WHEN delivery = excluded.delivery THEN lease ELSE '' END
 
 -- name: lease
@@ -306,6 +306,9 @@ playbook = :playbook
 -- name: executions_digest
 digest = :digest
 
+-- name: executions_digests
+digest IN (SELECT value FROM json_each(:digests))
+
 -- name: executions_parent
 parent = :parent
 
@@ -352,15 +355,25 @@ SELECT id, due FROM wake_ups
 WHERE due <= :until AND (:shards IS NULL OR shard IN (SELECT value FROM json_each(:shards)))
 ORDER BY due, id LIMIT :limit
 
+-- name: pending_counted
+SELECT count(*) FROM (SELECT 1 FROM pending LIMIT ?)
+
+-- name: few_pending
+SELECT e.id, p.run, p.chunk, p.delivery, p.pool, p.lease, e.namespace, p.kinds
+FROM pending p CROSS JOIN executions e ON e.stream = p.stream
+WHERE (e.id, p.run, p.chunk) > (:execution, :run, :chunk)
+  AND (:shards IS NULL OR e.shard IN (SELECT value FROM json_each(:shards)))
+ORDER BY e.id, p.run, p.chunk LIMIT :limit
+
 -- name: pending
-SELECT e.id, p.run, p.chunk, p.delivery, p.pool, p.lease, e.namespace
+SELECT e.id, p.run, p.chunk, p.delivery, p.pool, p.lease, e.namespace, p.kinds
 FROM executions e CROSS JOIN pending p ON p.stream = e.stream
 WHERE e.id >= :execution AND (e.id, p.run, p.chunk) > (:execution, :run, :chunk)
   AND (:shards IS NULL OR e.shard IN (SELECT value FROM json_each(:shards)))
 ORDER BY e.id, p.run, p.chunk LIMIT :limit
 
 -- name: leased
-SELECT e.id, p.run, p.chunk, p.delivery, p.pool, p.lease, e.namespace
+SELECT e.id, p.run, p.chunk, p.delivery, p.pool, p.lease, e.namespace, p.kinds
 FROM json_each(?) AS g CROSS JOIN pending p ON p.lease = g.value CROSS JOIN executions e ON e.stream = p.stream
 WHERE p.lease <> '' ORDER BY e.id, p.run, p.chunk
 
@@ -372,7 +385,17 @@ FROM work_items WHERE stream = (SELECT stream FROM executions WHERE id = ?) AND 
 -- name: work_items
 SELECT id, execution, step, state, created, updated, title, users, roles, excluded, holder, priority, due, body,
   namespace
-FROM work_items WHERE {where} ORDER BY priority, created, execution, id LIMIT :limit
+FROM work_items WHERE {where} ORDER BY {order} LIMIT :limit
+
+-- name: work_items_arm
+SELECT * FROM (
+  SELECT * FROM work_items WHERE {where} ORDER BY {order} LIMIT :limit
+)
+
+-- name: work_items_of
+SELECT id, execution, step, state, created, updated, title, users, roles, excluded, holder, priority, due, body,
+  namespace
+FROM ({arms}) ORDER BY {order} LIMIT :limit
 
 -- name: count_work_items
 SELECT state, count(*) FROM work_items WHERE {where} GROUP BY state
@@ -394,8 +417,26 @@ stream = (SELECT stream FROM executions WHERE id = :execution)
   AND number IN (SELECT item FROM offers WHERE word IN (SELECT value FROM json_each(:words)))))
   AND (:user IS NULL OR NOT EXISTS (SELECT 1 FROM json_each(excluded) WHERE value = :user)))
 
--- name: work_items_behind
-(priority, created, execution, id) > (:priority, :created, :at_execution, :id)
+-- name: work_items_concern_each
+((holder = :user OR (holder IS NULL AND EXISTS (
+    SELECT 1 FROM offers WHERE item = number AND word IN (SELECT value FROM json_each(:words)))))
+  AND (:user IS NULL OR NOT EXISTS (SELECT 1 FROM json_each(excluded) WHERE value = :user)))
+
+-- name: work_items_playbook
+EXISTS (SELECT 1 FROM executions e WHERE e.stream = work_items.stream AND e.playbook = :playbook)
+
+-- name: work_items_digests
+EXISTS (SELECT 1 FROM executions e WHERE e.stream = work_items.stream
+  AND e.digest IN (SELECT value FROM json_each(:digests)))
+
+-- name: work_items_text
+instr(folded(title || char(10) || step || char(10) || execution), :text) > 0
+
+-- name: work_items_due_until
+due < :due_until
+
+-- name: work_items_no_due
+due IS NULL
 
 -- name: playbook
 SELECT p.digest, ifnull(c.name, p.name), ifnull(c.path, p.path), ifnull(c.version, p.version), p.source,
@@ -604,7 +645,19 @@ WHERE (:state IS NULL OR state = :state) AND (:channel IS NULL OR channel = :cha
 ORDER BY created DESC, id DESC LIMIT :limit
 
 -- name: count_notifications
-SELECT state, count(*) FROM notifications GROUP BY state
+SELECT state, sum(count) FROM notification_notes GROUP BY state HAVING sum(count) <> 0
+
+-- name: notification_notes_counted
+SELECT count(*) FROM (SELECT 1 FROM notification_notes LIMIT ?)
+
+-- name: add_up_notifications
+INSERT INTO notification_notes (state, count) SELECT state, sum(count) FROM notification_notes WHERE number <= ?1 GROUP BY state
+
+-- name: forget_notification_notes
+DELETE FROM notification_notes WHERE number <= ?1
+
+-- name: last_notification_note
+SELECT ifnull(max(number), 0) FROM notification_notes
 
 -- name: forget_notifications
 DELETE FROM notifications WHERE state <> 'waiting' AND updated < ?
@@ -694,10 +747,10 @@ SET state = ?2, execution = ?3, due = ?4, attempts = ?5, error = ?6, updated = ?
 
 -- name: arrivals
 SELECT id, namespace, trigger, key, due, created, updated, body, state, execution, attempts, error, until
-FROM arrivals
-WHERE namespace = :namespace AND (:trigger IS NULL OR trigger = :trigger) AND (:state IS NULL OR state = :state)
-  AND (:created IS NULL OR (created, id) < (:created, :name))
-ORDER BY created DESC, id DESC LIMIT :limit
+FROM arrivals WHERE {where} ORDER BY created DESC, id DESC LIMIT :limit
+
+-- name: arrivals_unsettled
+state IN ('waiting', 'dead')
 
 -- name: dead_arrivals
 SELECT trigger, count(*) FROM arrivals WHERE state = 'dead' AND namespace = :namespace GROUP BY trigger

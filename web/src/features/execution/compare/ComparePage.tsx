@@ -7,6 +7,7 @@ import { diff as fetchDiff, graph as fetchGraph } from '../../../api/calls';
 import { keys } from '../../../api/keys';
 import type { Diff, Execution } from '../../../api/shapes';
 import {
+  Answer,
   Button,
   copy,
   ErrorBox,
@@ -19,8 +20,9 @@ import {
 } from '../../../kit';
 import { readSel, type Sel, writeSel } from '../../../story/sel';
 import type { StoryStore } from '../../../story/store';
-import { Canvas } from '../graph/Canvas';
-import type { Camera } from '../graph/camera';
+import { Canvas } from '../../../viewer/Canvas';
+import type { Camera } from '../../../viewer/camera';
+import { byStep } from '../../../viewer/looks';
 import { useExplanation } from '../side/ExplainTab';
 import { useShown, useStory } from '../useStory';
 import { type Pair, placeOfRecord, placesOf, senseOf } from './aligned';
@@ -39,16 +41,30 @@ export function Page() {
     queryKey: [...keys.diff(id, other), version],
     queryFn: () => fetchDiff(id, other),
     placeholderData: (was) => was,
-    enabled: one.ready && two.ready,
+    enabled: one.whole.data !== undefined && two.whole.data !== undefined,
   });
-  const error = one.head.error ?? two.head.error ?? one.error ?? two.error ?? found.error;
-  if (error) return <ErrorBox error={error} retry={() => void found.refetch()} />;
-  if (!one.head.data || !two.head.data || !found.data) return <Skeleton lines={14} />;
-  const sides: [SideTold, SideTold] = [
-    { head: one.head.data, story: one.story, edition: one.edition },
-    { head: two.head.data, story: two.story, edition: two.edition },
-  ];
-  return <Shown key={`${id} ${other}`} sides={sides} told={found.data} />;
+  return (
+    <Answer of={one.whole} lines={14}>
+      {(left) => (
+        <Answer of={two.whole} lines={14}>
+          {(right) => (
+            <Answer of={found} lines={14}>
+              {(told) => (
+                <Shown
+                  key={`${id} ${other}`}
+                  sides={[
+                    { head: left, story: one.story, edition: one.edition },
+                    { head: right, story: two.story, edition: two.edition },
+                  ]}
+                  told={told}
+                />
+              )}
+            </Answer>
+          )}
+        </Answer>
+      )}
+    </Answer>
+  );
 }
 
 interface SideTold {
@@ -184,10 +200,7 @@ function Side({ side, name, seq: asked, sel, select, camera, onCamera }: SidePro
     staleTime: Number.POSITIVE_INFINITY,
   });
   const explained = useExplanation({ id: head.id, live: false, seq }, story.version).data;
-  const waiting = useMemo(
-    () => new Map((explained?.waiting ?? []).map((one) => [one.step, one])),
-    [explained],
-  );
+  const waiting = useMemo(() => byStep(explained?.waiting ?? []), [explained]);
   const openChild = useCallback(() => undefined, []);
   const step = sel?.kind === 'step' ? sel.step : null;
   const picture = {
@@ -209,7 +222,7 @@ function Side({ side, name, seq: asked, sel, select, camera, onCamera }: SidePro
         <Link to="/e/$id" params={{ id: head.id }} search={{ at: seq }} className="data cut">
           {head.playbook} {shortId(head.id)}
         </Link>
-        <span className="muted">
+        <span className={`${css.where} muted`}>
           record {number(seq)} of {number(story.version)}
         </span>
       </h2>

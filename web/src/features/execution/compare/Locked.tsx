@@ -2,8 +2,8 @@ import { StepBack, StepForward } from 'lucide-react';
 import { type KeyboardEvent, type PointerEvent, useMemo, useRef } from 'react';
 import { IconButton } from '../../../kit';
 import type { StoryStore } from '../../../story/store';
-import { marksOf } from '../scrubber/marks';
-import scrubber from '../scrubber/scrubber.module.css';
+import { marksOf } from '../../../viewer/marks';
+import scrubber from '../../../viewer/scrubber.module.css';
 import { type Pair, placeOfRecord } from './aligned';
 import css from './compare.module.css';
 

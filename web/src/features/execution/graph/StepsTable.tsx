@@ -1,7 +1,7 @@
 import { useMemo } from 'react';
 import type { GraphNode } from '../../../api/shapes';
-import { type Column, number, State, VirtualTable } from '../../../kit';
-import { lookOfStep } from '../looks';
+import { type Column, Empty, number, State, VirtualTable } from '../../../kit';
+import { isOf, lookOfStep } from '../../../viewer/looks';
 import type { View } from '../view';
 
 /** The graph as a table: the same facts for who does not see it. */
@@ -13,6 +13,8 @@ export function StepsTable({ view }: { view: View }) {
     [graph],
   );
   const facts = (node: GraphNode) => story.stepAt(seq, node.step ?? node.id, marking);
+  const look = (node: GraphNode) => lookOfStep(facts(node), waiting.get(node.id));
+  const { only } = view.search;
   const columns: Column<GraphNode>[] = [
     {
       id: 'step',
@@ -24,7 +26,7 @@ export function StepsTable({ view }: { view: View }) {
       id: 'state',
       head: 'State',
       width: '160px',
-      cell: (node) => <State {...lookOfStep(facts(node), waiting.get(node.id))} />,
+      cell: (node) => <State {...look(node)} />,
     },
     { id: 'started', head: 'Started', width: '80px', cell: (node) => number(facts(node).started) },
     { id: 'active', head: 'Active', width: '80px', cell: (node) => number(facts(node).active) },
@@ -45,7 +47,8 @@ export function StepsTable({ view }: { view: View }) {
     <VirtualTable
       label="Steps"
       columns={columns}
-      rows={steps}
+      rows={only ? steps.filter((node) => isOf(only, look(node))) : steps}
+      empty={<Empty title={`No step is ${only} at this record`} />}
       keyOf={(node) => node.id}
       selected={view.step}
       onSelect={(node) => view.select({ kind: 'step', step: node.step ?? node.id })}

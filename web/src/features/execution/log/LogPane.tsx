@@ -3,7 +3,9 @@ import { Pin, PinOff } from 'lucide-react';
 import { type Ref, useCallback, useEffect, useMemo, useState } from 'react';
 import { eventCounts, events } from '../../../api/calls';
 import { keys } from '../../../api/keys';
+import type { Write } from '../../../api/shapes';
 import {
+  Button,
   type Column,
   Empty,
   ErrorBox,
@@ -15,22 +17,38 @@ import {
   usePages,
   VirtualTable,
 } from '../../../kit';
-import { type Sel, writeSel } from '../../../story/sel';
+import { readSel, type Sel, writeSel } from '../../../story/sel';
 import { wantedOfSel } from '../../../story/select';
-import { tokenOfRecord } from '../looks';
+import { tokenOfRecord } from '../../../viewer/looks';
 import { REST_MS } from '../useStory';
+import { useWrites } from '../useWrites';
 import type { View } from '../view';
 import css from './log.module.css';
-import { CHUNK, CountedRows, chunkOf, knownRows, type Level, type LogRows, shownRecords } from './rows';
+import {
+  aboutInWords,
+  CHUNK,
+  CountedRows,
+  chunkOf,
+  FOLDED_MAX,
+  type Fold,
+  FoldedRows,
+  kindOf,
+  knownRows,
+  type Level,
+  type LogRows,
+  shownRecords,
+} from './rows';
 
+const NO_FOLDS: ReadonlyMap<number, Fold> = new Map();
 const FOUND_PAGE = 500;
 const FOUND_MAX = 10_000;
 
 /** The records, in words. What is not looked at is not fetched. */
 export function LogPane({ view, inputRef }: { view: View; inputRef?: Ref<HTMLInputElement> }) {
   const { story, sel, search, go, live, seq } = view;
-  const [pinned, setPinned] = useState<typeof sel | undefined>(undefined);
-  const about = pinned === undefined ? sel : pinned;
+  const { pin } = search;
+  const pinned = useMemo(() => readSel(pin), [pin]);
+  const about = pin === undefined ? sel : pinned;
   const level = search.level ?? 'important';
   const [text, setText] = useState(search.log ?? '');
   useEffect(() => setText(search.log ?? ''), [search.log]);
@@ -40,9 +58,21 @@ export function LogPane({ view, inputRef }: { view: View; inputRef?: Ref<HTMLInp
     }, 250);
     return () => clearTimeout(timer);
   }, [text, search.log, go]);
-  const all = useRows(view, about, level);
+  const writes = useWrites(view.id, about, view.latest);
+  const all = useRows(view, about, level, writes);
   const found = useFound(view, search.log ?? '', about, level);
-  const rows = search.log ? found.rows : all.rows;
+  const [opened, setOpened] = useState<ReadonlySet<number>>(new Set());
+  const shown = sel?.kind === 'rec' ? sel.seq : 0;
+  const rows =
+    useMemo(
+      () =>
+        search.log || !all.known || all.known.length > FOLDED_MAX
+          ? null
+          : new FoldedRows(story, all.known, opened, shown),
+      [story, search.log, all.known, opened, shown],
+    ) ?? (search.log ? found.rows : all.rows);
+  const folds = rows instanceof FoldedRows ? rows.folds : NO_FOLDS;
+  const turn = useCallback((seq: number) => setOpened((was) => new Set([...was, seq])), []);
   const [seen, setSeen] = useState({ first: 0, last: 0 });
   const look = useCallback((first: number, last: number) => setSeen({ first, last }), []);
   useEffect(() => {
@@ -64,51 +94,57 @@ export function LogPane({ view, inputRef }: { view: View; inputRef?: Ref<HTMLInp
       {
         id: 'type',
         head: 'Record',
-        width: 'minmax(130px, 190px)',
+        width: 'minmax(130px, 180px)',
         cell: (one) => (
-          <span
-            className={css.type}
-            data-state={tokenOfRecord(story.typeOf(one), story.markAt(one)?.token ?? null)}
-          >
-            <i aria-hidden /> {story.typeOf(one)}
+          <span className={css.type} data-state={tokenOfRecord(story, one)}>
+            <i aria-hidden /> {folds.has(one) ? `${number(folds.get(one)!.count)} × ` : ''}
+            {folds.has(one) ? kindOf(story.typeOf(one)) : story.typeOf(one)}
           </span>
         ),
       },
       {
         id: 'step',
         head: 'Step',
-        width: 'minmax(80px, 160px)',
+        width: 'minmax(72px, 120px)',
         cell: (one) => <span className="data">{story.stepOf(one)}</span>,
       },
       {
         id: 'text',
         head: 'What happened',
         width: 'minmax(140px, 1fr)',
-        cell: (one) => <RecordText view={view} seq={one} />,
+        cell: (one) => {
+          const fold = folds.get(one);
+          return fold ? (
+            <button type="button" className={css.fold} tabIndex={-1} onClick={() => turn(one)}>
+              {number(one)} to {number(fold.last)}: show each
+            </button>
+          ) : (
+            <RecordText view={view} seq={one} />
+          );
+        },
       },
     ],
-    [story, view],
+    [story, view, folds, turn],
   );
-  const about_ = about ? writeSel(about) : 'everything';
   return (
     <section className={css.pane} aria-label="Log" data-pane="log">
       <div className={css.bar}>
         <h3>
-          Log <span className={`${css.about} data`}>{about_}</span>
+          Log <span className={`${css.about} data`}>of {aboutInWords(about)}</span>
         </h3>
         <IconButton
-          label={pinned === undefined ? 'Keep this filter' : 'Follow the selection'}
-          pressed={pinned !== undefined}
-          onClick={() => setPinned(pinned === undefined ? sel : undefined)}
+          label={pin === undefined ? 'Keep this filter' : 'Follow the selection'}
+          pressed={pin !== undefined}
+          onClick={() => go({ pin: pin === undefined ? (sel ? writeSel(sel) : 'all') : undefined })}
         >
-          {pinned === undefined ? <Pin size={14} /> : <PinOff size={14} />}
+          {pin === undefined ? <Pin size={14} /> : <PinOff size={14} />}
         </IconButton>
         <span className="grow" />
         <TextField
           ref={inputRef}
           hideLabel
           label="Filter the log"
-          placeholder="words"
+          placeholder="filter by words"
           value={text}
           onChange={setText}
         />
@@ -121,7 +157,7 @@ export function LogPane({ view, inputRef }: { view: View; inputRef?: Ref<HTMLInp
             { value: 'all', label: 'all' },
           ]}
         />
-        <span className="muted">{number(rows.length)}</span>
+        <span className="muted">{number((search.log ? found.rows : all.rows).length)}</span>
       </div>
       {found.error ? <ErrorBox error={found.error} /> : null}
       {all.error ? <ErrorBox error={all.error} /> : null}
@@ -134,11 +170,14 @@ export function LogPane({ view, inputRef }: { view: View; inputRef?: Ref<HTMLInp
         selectedAt={sel?.kind === 'rec' ? numberOf(rows, sel.seq) : rows.upTo(seq)}
         onView={look}
         onSelect={(one) => view.select({ kind: 'rec', seq: one })}
-        onOpen={(one) => go({ at: one >= story.version ? undefined : one })}
+        onOpen={(one) => (folds.has(one) ? turn(one) : go({ at: one >= story.version ? undefined : one }))}
         isFaint={live ? undefined : (one) => one > seq}
         follow={live && sel?.kind !== 'rec' && !search.log}
         empty={
-          <Empty title="No record fits">
+          <Empty
+            title="No record fits"
+            act={level === 'all' ? undefined : <Button onClick={() => go({ level: 'all' })}>Show all</Button>}
+          >
             <p>
               {level === 'important'
                 ? 'Only the important ones are shown.'
@@ -158,7 +197,12 @@ function numberOf(rows: LogRows, seq: number): number {
 }
 
 /** The records that are shown: of a story that is not held whole, the server counts them. */
-function useRows(view: View, about: Sel | null, level: Level): { rows: LogRows; error: unknown } {
+function useRows(
+  view: View,
+  about: Sel | null,
+  level: Level,
+  writes: readonly Write[] | null,
+): { rows: LogRows; known: readonly number[] | null; error: unknown } {
   const { id, story, edition } = view;
   const { isWhole } = story;
   const client = useQueryClient();
@@ -175,7 +219,7 @@ function useRows(view: View, about: Sel | null, level: Level): { rows: LogRows; 
       const more = await eventCounts(id, { ...wanted, level, size, after, until });
       return { until, counts: [...whole, ...more.counts] };
     },
-    enabled: !isWhole,
+    enabled: !isWhole && !writes,
     staleTime: Number.POSITIVE_INFINITY,
   });
   const { refetch } = counted;
@@ -186,11 +230,16 @@ function useRows(view: View, about: Sel | null, level: Level): { rows: LogRows; 
   }, [isBehind, until, refetch]);
   const told = isWhole ? null : (counted.data ?? null);
   // biome-ignore lint/correctness/useExhaustiveDependencies: the story changes by its edition
+  const known = useMemo(() => {
+    if (writes) return writes.map((one) => one.seq);
+    return isWhole ? shownRecords(story, about, level) : null;
+  }, [story, edition, about, level, isWhole, writes]);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: see above
   const rows = useMemo(() => {
-    if (isWhole) return knownRows(shownRecords(story, about, level));
+    if (known) return knownRows(known);
     return told ? new CountedRows(story, about, level, { size, counts: told.counts }) : knownRows([]);
-  }, [story, edition, about, level, isWhole, told, size]);
-  return { rows, error: counted.error };
+  }, [story, edition, about, level, known, told, size]);
+  return { rows, known, error: counted.error };
 }
 
 interface Counted {

@@ -1,9 +1,10 @@
 import { expect, test } from 'vitest';
+import type { Frames } from '../../../api/shapes';
 import type { Sel } from '../../../story/sel';
 import { StoryStore } from '../../../story/store';
 import { binned, livedFrames, part } from '../../../story/testing';
 import { filled } from '../useStory';
-import { CountedRows, type Level, shownRecords } from './rows';
+import { aboutInWords, CountedRows, FoldedRows, type Level, shownRecords } from './rows';
 
 const HELD = { records: 64, block: 32, blocks: 2, bins: 64 };
 const LENGTH = 700;
@@ -73,4 +74,49 @@ test('a row that is not held is blank, and says what it needs', async () => {
   });
   expect([rows.at(300), rows.neededFor(300)]).toEqual([undefined, 289]);
   expect([rows.at(LENGTH - 1), rows.neededFor(LENGTH - 1)]).toEqual([LENGTH, null]);
+});
+
+/** Records of a loop: begun, eight turns of which one failed, done. */
+function turning(): StoryStore {
+  const types = ['step.started', 'loop.iterations.started', 'loop.iterations.ended', 'loop.done'];
+  const type = [0, 1, 2, 1, 2, 2, 1, 2, 1, 1, 2, 2, 3];
+  const none = type.map(() => 0);
+  const story = new StoryStore();
+  story.append({
+    ...{ first: 1, at0: 0, version: type.length, places: [], types, steps: ['each'], dt: none, type },
+    ...{ step: none, run: none, flag: none.map((_, n) => (n === 6 ? 1 : 0)), delta: type.map(() => []) },
+  } as unknown as Frames);
+  return story;
+}
+
+const seqsOf = (rows: FoldedRows) => Array.from({ length: rows.length }, (_, n) => rows.at(n));
+
+test('records of one kind that follow each other stand as one row; a failure among them stands by itself', () => {
+  const story = turning();
+  const rows = new FoldedRows(story, shownRecords(story, null, 'all'), new Set(), 0);
+  expect(seqsOf(rows)).toEqual([1, 2, 7, 8, 13]);
+  expect([...rows.folds]).toEqual([
+    [2, { count: 5, last: 6 }],
+    [8, { count: 5, last: 12 }],
+  ]);
+  expect([rows.upTo(5), rows.upTo(12), rows.upTo(13)]).toEqual([1, 3, 4]);
+});
+
+test('a row that is opened shows each, and so does the one with the record that is selected', () => {
+  const story = turning();
+  const all = shownRecords(story, null, 'all');
+  expect(seqsOf(new FoldedRows(story, all, new Set([2]), 0))).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 13]);
+  expect(seqsOf(new FoldedRows(story, all, new Set(), 10))).toEqual([1, 2, 7, 8, 9, 10, 11, 12, 13]);
+  expect(new FoldedRows(story, all, new Set(), 2).folds.has(2)).toBe(true);
+});
+
+test.each([
+  [null, 'everything'],
+  [{ kind: 'step', step: 'pay' }, 'step pay'],
+  [{ kind: 'iter', run: 4, n: 2 }, 'run 4'],
+  [{ kind: 'arc', from: 'pay', index: 1 }, 'arc 2 of pay'],
+  [{ kind: 'ctx', key: 'total' }, 'ctx.total'],
+  [{ kind: 'rec', seq: 3 }, 'everything'], // it stands among all others
+] as [Sel | null, string][])('of %j the log is one of %s', (sel, words) => {
+  expect(aboutInWords(sel)).toBe(words);
 });

@@ -5,6 +5,25 @@ import { lastAtMost, type StoryStore } from '../../../story/store';
 
 export type Level = 'important' | 'all';
 
+/** What the rows are about; what no record is asked for by shows all of them. */
+export function aboutInWords(sel: Sel | null): string {
+  switch (sel?.kind) {
+    case 'step':
+      return `step ${sel.step}`;
+    case 'place':
+      return `place ${sel.place}`;
+    case 'run':
+    case 'iter':
+      return `run ${sel.run}`;
+    case 'arc':
+      return `arc ${sel.index + 1} of ${sel.from}`;
+    case 'ctx':
+      return `ctx.${sel.key}`;
+    default:
+      return 'everything';
+  }
+}
+
 export const CHUNK = 200;
 
 export function chunkOf(seq: number): number {
@@ -144,4 +163,74 @@ export class CountedRows implements LogRows {
     this.#kept.set(stretch, found);
     return found;
   }
+}
+
+/** So many records of one kind on end stand in one row. */
+export const FOLD_MIN = 4;
+/** Of more rows than this none is looked at for it: they may be others ten times a second. */
+export const FOLDED_MAX = 20_000;
+
+/** Iterations begin and end by turns: they are of one kind. */
+const TURNS = 'loop.iterations';
+
+export function kindOf(type: string): string {
+  return type.startsWith(`${TURNS}.`) ? TURNS : type;
+}
+
+/** A row that stands for several records. */
+export interface Fold {
+  count: number;
+  last: number;
+}
+
+/** Rows in which records of one kind and step that follow each other stand as one, unless one is marked, or wants to be seen. */
+export class FoldedRows implements LogRows {
+  readonly folds = new Map<number, Fold>();
+  #rows: number[] = [];
+
+  constructor(
+    story: StoryStore,
+    readonly seqs: readonly number[],
+    open: ReadonlySet<number>,
+    shown: number,
+  ) {
+    for (let from = 0; from < seqs.length; ) {
+      const until = runEnd(story, seqs, from);
+      const first = seqs[from]!;
+      const last = seqs[until - 1]!;
+      const isFold = until - from >= FOLD_MIN && !open.has(first) && !(shown > first && shown <= last);
+      if (isFold) this.folds.set(first, { count: until - from, last });
+      for (const seq of isFold ? [first] : seqs.slice(from, until)) this.#rows.push(seq);
+      from = until;
+    }
+  }
+
+  get length(): number {
+    return this.#rows.length;
+  }
+
+  at(n: number): number | undefined {
+    return this.#rows[n];
+  }
+
+  upTo(seq: number): number {
+    return lastAtMost(this.#rows, seq);
+  }
+
+  neededFor(n: number): number | null {
+    return this.#rows[n] ?? null;
+  }
+}
+
+/** Where the records of one kind that begin at a place end. */
+function runEnd(story: StoryStore, seqs: readonly number[], from: number): number {
+  const [kind, step] = [kindOf(story.typeOf(seqs[from]!)), story.stepOf(seqs[from]!)];
+  if (story.flagOf(seqs[from]!)) return from + 1;
+  let end = from + 1;
+  while (end < seqs.length) {
+    const seq = seqs[end]!;
+    if (story.flagOf(seq) || kindOf(story.typeOf(seq)) !== kind || story.stepOf(seq) !== step) break;
+    end += 1;
+  }
+  return end;
 }

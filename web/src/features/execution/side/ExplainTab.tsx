@@ -2,10 +2,11 @@ import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { explain, explainAt } from '../../../api/calls';
 import { keys } from '../../../api/keys';
-import type { Json, Operand, WaitAct, WaitingTold } from '../../../api/shapes';
-import { Button, ErrorBox, Skeleton, State, shortId } from '../../../kit';
+import type { Explained, Json, Operand, WaitAct, WaitingTold } from '../../../api/shapes';
+import { Answer, Button, State, shortId } from '../../../kit';
 import { placeOf } from '../../../kit/limit-words';
 import { Place } from '../../../kit/Place';
+import { isWait } from '../../../viewer/looks';
 import type { View } from '../view';
 import css from './side.module.css';
 import { useSettled } from './useSettled';
@@ -27,9 +28,14 @@ export function useExplanation(view: Pick<View, 'id' | 'live' | 'seq'>, version:
 /** Why it waits, what the rule says with its values, and what would end it. */
 export function ExplainTab({ view }: { view: View }) {
   const found = useExplanation(view, view.latest);
-  if (found.isPending) return <Skeleton lines={5} />;
-  if (found.isError) return <ErrorBox error={found.error} retry={() => void found.refetch()} />;
-  const told = found.data;
+  return (
+    <Answer of={found} lines={5}>
+      {(told) => <Explanation view={view} told={told} />}
+    </Answer>
+  );
+}
+
+function Explanation({ view, told }: { view: View; told: Explained['explanation'] }) {
   const own = told.waiting.filter((one) => one.step === view.step);
   const others = told.waiting.filter((one) => one.step !== view.step);
   return (
@@ -54,7 +60,7 @@ function WaitBox({ view, one }: { view: View; one: WaitingTold }) {
   return (
     <article className={css.box}>
       <p className="data">
-        <State status="waiting" reason={one.reason} bare /> {one.sentence}
+        <State status={isWait(one) ? 'waiting' : 'running'} reason={one.reason} bare /> {one.sentence}
       </p>
       {one.queue ? <Place place={one.queue} /> : null}
       {one.rule ? <pre className="data">{one.rule}</pre> : null}
@@ -110,17 +116,10 @@ function ActButton({ view, act, step }: { view: View; act: WaitAct; step: string
       </a>
     );
   }
+  const isOfStep = act.act === 'override' || act.act === 'retry';
   const signal = /\/signals\/([^/]+)$/.exec(act.path)?.[1];
   const start = signal ? { name: decodeURIComponent(signal) } : undefined;
   return (
-    <Button
-      onClick={() => {
-        if (act.act === 'override' || act.act === 'retry') view.select({ kind: 'step', step });
-        view.act(act.act, start);
-      }}
-      why={view.live ? null : 'this is the past; go back to live first'}
-    >
-      {WORDS[act.act]}
-    </Button>
+    <Button {...view.offer(act.act, start, isOfStep ? step : undefined).button}>{WORDS[act.act]}</Button>
   );
 }

@@ -1,28 +1,19 @@
-import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
-import { lineage } from '../../../api/calls';
-import { keys } from '../../../api/keys';
-import type { ExecutionItem } from '../../../api/shapes';
-import { ErrorBox, Skeleton, State, shortId, Time } from '../../../kit';
+import type { ExecutionItem, Lineage } from '../../../api/shapes';
+import { Answer, State, shortId, Time } from '../../../kit';
+import { useLineage } from '../useLineage';
 import type { View } from '../view';
 import css from './side.module.css';
 
-export function useLineage(id: string, version: number, enabled = true) {
-  return useQuery({
-    queryKey: [...keys.lineage(id), version],
-    queryFn: () => lineage(id),
-    placeholderData: (was) => was,
-    enabled,
-  });
+/** Whose past it has, who has its past, who started it and whom it started. */
+export default function FamilyTab({ view }: { view: View }) {
+  const found = useLineage(view.id, view.latest);
+  return <Answer of={found}>{(told) => <Family view={view} told={told} />}</Answer>;
 }
 
-/** Whose past it has, who has its past, who started it and whom it started. */
-export function FamilyTab({ view }: { view: View }) {
-  const found = useLineage(view.id, view.latest);
-  if (found.isPending) return <Skeleton lines={6} />;
-  if (found.isError) return <ErrorBox error={found.error} retry={() => void found.refetch()} />;
-  const { origin, origins, forks, parents, children } = found.data;
+function Family({ view, told }: { view: View; told: Lineage }) {
+  const { origin, origins, forks, parents, children } = told;
   const isAlone = !origin && !forks.length && !parents.length && !children.length;
   return (
     <div className="stack">

@@ -2,7 +2,7 @@ import { useQuery } from '@tanstack/react-query';
 import { record } from '../../../api/calls';
 import { keys } from '../../../api/keys';
 import type { Json } from '../../../api/shapes';
-import { ErrorBox, Skeleton, Value } from '../../../kit';
+import { Answer, Value } from '../../../kit';
 import type { View } from '../view';
 import { RunBox } from './RunBox';
 import { useMoment } from './useMoment';
@@ -29,16 +29,23 @@ export function IoTab({ view }: { view: View }) {
     <div className="stack">
       {run ? <RunBox view={view} run={run} /> : null}
       <h3>Workload</h3>
-      {first.isPending ? <Skeleton lines={3} /> : null}
-      {first.isError ? <ErrorBox error={first.error} /> : <Value value={workloadIn(first.data ?? null)} />}
+      <Answer of={first} lines={3}>
+        {(told) => <Value value={workloadIn(told)} />}
+      </Answer>
       <h3>Output</h3>
-      {moment.data ? <Value value={moment.data.output} /> : null}
-      {moment.data?.failures.map((failure, n) => (
-        // biome-ignore lint/suspicious/noArrayIndexKey: failures have no names
-        <p key={n} className="data">
-          {failure.step}: {failure.message}
-        </p>
-      ))}
+      <Answer of={moment} lines={3}>
+        {({ output, failures }) => (
+          <>
+            <Value value={output} />
+            {failures.map((failure, n) => (
+              // biome-ignore lint/suspicious/noArrayIndexKey: failures have no names
+              <p key={n} className="data">
+                {failure.step}: {failure.message}
+              </p>
+            ))}
+          </>
+        )}
+      </Answer>
     </div>
   );
 }

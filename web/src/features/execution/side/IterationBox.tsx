@@ -1,7 +1,8 @@
 import { useQuery } from '@tanstack/react-query';
 import { iterations } from '../../../api/calls';
 import { keys } from '../../../api/keys';
-import { Button, Duration, ErrorBox, Skeleton, State } from '../../../kit';
+import type { IterationRow } from '../../../api/shapes';
+import { Answer, Button, Duration, State } from '../../../kit';
 import type { View } from '../view';
 
 /** One iteration of a loop. */
@@ -11,10 +12,16 @@ export function IterationBox({ view, run, n }: { view: View; run: number; n: num
     queryKey: keys.iterations(view.id, run, { n, version }),
     queryFn: () => iterations(view.id, run, n, 1),
   });
-  if (found.isPending) return <Skeleton lines={3} />;
-  if (found.isError) return <ErrorBox error={found.error} />;
-  const one = found.data.items[0];
-  if (!one) return <p className="muted">There is no iteration {n}.</p>;
+  return (
+    <Answer of={found} lines={3}>
+      {({ items: [one] }) =>
+        one ? <Iteration view={view} one={one} /> : <p className="muted">There is no iteration {n}.</p>
+      }
+    </Answer>
+  );
+}
+
+function Iteration({ view, one }: { view: View; one: IterationRow }) {
   const first = one.first;
   return (
     <article className="stack tight">

@@ -1,20 +1,23 @@
 import { useQuery } from '@tanstack/react-query';
 import { logs } from '../../../api/calls';
 import { keys } from '../../../api/keys';
-import { Empty, ErrorBox, millis, Skeleton, VirtualTable } from '../../../kit';
+import type { LogLine } from '../../../api/shapes';
+import { Answer, Empty, millis, VirtualTable } from '../../../kit';
 import type { View } from '../view';
 import css from './side.module.css';
 
 /** What the tasks printed. */
-export function LogsTab({ view }: { view: View }) {
+export default function LogsTab({ view }: { view: View }) {
   const found = useQuery({
     queryKey: keys.logs(view.id, view.latest),
     queryFn: () => logs(view.id),
     placeholderData: (was) => was,
   });
-  if (found.isPending) return <Skeleton />;
-  if (found.isError) return <ErrorBox error={found.error} retry={() => void found.refetch()} />;
-  const lines = found.data
+  return <Answer of={found}>{(told) => <Printed view={view} told={told} />}</Answer>;
+}
+
+function Printed({ view, told }: { view: View; told: LogLine[] }) {
+  const lines = told
     .filter((line) => !view.step || line.step === view.step)
     .map((line, n) => ({ ...line, key: String(n) }));
   if (!lines.length) {

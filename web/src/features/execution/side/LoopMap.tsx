@@ -1,52 +1,72 @@
 import { type KeyboardEvent, type PointerEvent, useEffect, useMemo, useRef } from 'react';
-import { Button, duration, ErrorBox, number, Skeleton, useWidth } from '../../../kit';
+import { Answer, Button, duration, number, useWidth } from '../../../kit';
 import { useTheme } from '../../../kit/theme';
-import type { View } from '../view';
 import {
   type Cells,
   cellAt,
   cellBeside,
+  cellInWords,
   cellsOf,
   type Grid,
   gridOf,
   nextIn,
+  nextSlow,
   STATES,
   TOKENS,
+  type Turns,
   tallyOf,
-} from './maps';
+} from '../../../viewer/maps';
+import { useTurns } from '../../../viewer/useTurns';
+import type { View } from '../view';
 import css from './side.module.css';
-import { useTurns } from './useTurns';
 
 const GAP = 1;
+/** While so few have ended none is called slow. */
+const SLOW_OF = 20;
 
 /** All iterations of a loop: a cell each, in the order of their indices; of a nested one, outer ones line by line. */
 export function LoopMap({ view, run, chosen }: { view: View; run: number; chosen?: number }) {
   const { found, turns } = useTurns(view.id, run, view.story.barOf(run)?.last ?? 0);
-  const cells = useMemo(() => (turns ? cellsOf(turns, view.seq) : null), [turns, view.seq]);
-  const tally = useMemo(() => (turns ? tallyOf(turns, view.seq) : null), [turns, view.seq]);
+  return (
+    <Answer of={found} lines={3}>
+      {() => (turns ? <TurnsMap view={view} run={run} chosen={chosen} turns={turns} /> : null)}
+    </Answer>
+  );
+}
+
+interface MapProps {
+  view: View;
+  run: number;
+  chosen: number | undefined;
+  turns: Turns;
+}
+
+function TurnsMap({ view, run, chosen, turns }: MapProps) {
+  const cells = useMemo(() => cellsOf(turns, view.seq), [turns, view.seq]);
+  const tally = useMemo(() => tallyOf(turns, view.seq), [turns, view.seq]);
   const [box, measured] = useWidth(320);
   const width = Math.max(60, measured);
   const canvas = useRef<HTMLCanvasElement>(null);
   const theme = useTheme();
-  const count = cells?.state.length ?? 0;
-  const rows = cells?.each === 1 ? turns?.rows : undefined;
+  const count = cells.state.length;
+  const rows = cells.each === 1 ? turns.rows : undefined;
   const grid = useMemo(() => gridOf(count, rows ?? [], width), [count, rows, width]);
   // biome-ignore lint/correctness/useExhaustiveDependencies: the colours are those of the theme
   useEffect(() => {
-    const at = chosen === undefined || !cells ? -1 : Math.floor(chosen / cells.each);
-    if (canvas.current && cells) paint(canvas.current, grid, cells, at);
+    const at = chosen === undefined ? -1 : Math.floor(chosen / cells.each);
+    if (canvas.current) paint(canvas.current, grid, cells, at);
   }, [cells, grid, chosen, theme]);
-  if (found.isPending) return <Skeleton lines={3} />;
-  if (found.isError) return <ErrorBox error={found.error} />;
-  if (!turns || !cells || !tally) return null;
   const pick = (n: number) => {
     if (n >= 0 && n < turns.count) view.select({ kind: 'iter', run, n });
   };
-  const click = (event: PointerEvent<HTMLCanvasElement>) => {
+  const under = (event: PointerEvent<HTMLCanvasElement>) => {
     const area = event.currentTarget.getBoundingClientRect();
     const column = Math.floor((event.clientX - area.left - grid.indent) / grid.size);
-    const cell = cellAt(grid, column, Math.floor((event.clientY - area.top) / grid.size));
-    pick(cell * cells.each);
+    return cellAt(grid, column, Math.floor((event.clientY - area.top) / grid.size));
+  };
+  const point = (event: PointerEvent<HTMLCanvasElement>) => {
+    const cell = under(event);
+    event.currentTarget.title = cell < 0 ? '' : cellInWords(turns, cells, cell, view.seq);
   };
   const press = (event: KeyboardEvent) => {
     if (!event.key.startsWith('Arrow')) return;
@@ -55,6 +75,7 @@ export function LoopMap({ view, run, chosen }: { view: View; run: number; chosen
     const from = chosen === undefined ? -1 : Math.floor(chosen / cells.each);
     pick(cellBeside(grid, from, event.key) * cells.each);
   };
+  const ended = (tally.counts[2] ?? 0) + (tally.counts[3] ?? 0);
   const words = STATES.map((state, n) => `${number(tally.counts[n] ?? 0)} ${state.replace('_', ' ')}`)
     .filter((word) => !word.startsWith('0 '))
     .join(' · ');
@@ -72,14 +93,23 @@ export function LoopMap({ view, run, chosen }: { view: View; run: number; chosen
         tabIndex={0}
         role="img"
         aria-label={`${number(turns.count)} iterations: ${words}; arrow keys move`}
-        onPointerDown={click}
+        onPointerDown={(event) => pick(under(event) * cells.each)}
+        onPointerMove={point}
         onKeyDown={press}
       />
-      {(tally.counts[3] ?? 0) > 0 ? (
-        <div>
+      <div className="row wrap">
+        {(tally.counts[3] ?? 0) > 0 ? (
           <Button onClick={() => pick(nextIn(turns, view.seq, chosen ?? -1, 3))}>Next that failed</Button>
-        </div>
-      ) : null}
+        ) : null}
+        {tally.p95 !== null && ended > SLOW_OF ? (
+          <Button
+            onClick={() => pick(nextSlow(turns, view.seq, chosen ?? -1, tally.p95 ?? 0))}
+            title={`One of those that took ${duration(tally.p95)} or more`}
+          >
+            Next slow one
+          </Button>
+        ) : null}
+      </div>
     </div>
   );
 }

@@ -2,8 +2,9 @@ import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { run as fetchRun } from '../../../api/calls';
 import { keys } from '../../../api/keys';
-import type { AttemptTold } from '../../../api/shapes';
-import { Button, Duration, duration, ErrorBox, Skeleton, State, shortId, Time, Value } from '../../../kit';
+import type { AttemptTold, RunDetail } from '../../../api/shapes';
+import { Answer, Button, Duration, duration, State, shortId, Time, Value } from '../../../kit';
+import { isWait } from '../../../viewer/looks';
 import type { View } from '../view';
 import css from './side.module.css';
 
@@ -15,17 +16,19 @@ export function RunBox({ view, run }: { view: View; run: number }) {
     queryFn: () => fetchRun(view.id, run),
     placeholderData: (was) => was,
   });
-  if (found.isPending) return <Skeleton lines={6} />;
-  if (found.isError) return <ErrorBox error={found.error} retry={() => void found.refetch()} />;
-  const told = found.data;
+  return <Answer of={found}>{(told) => <RunTold view={view} told={told} />}</Answer>;
+}
+
+function RunTold({ view, told }: { view: View; told: RunDetail }) {
+  const why = view.waiting.get(told.step);
   return (
     <article className="stack">
       <div className="row wrap">
         <h2 className="data">
           {told.step} <span className="muted">run {told.n}</span>
         </h2>
-        <State status={told.state} />
-        <Duration ms={told.ms} />
+        <State {...(told.state === 'running' && why && isWait(why) ? waits(why) : { status: told.state })} />
+        {told.ms === null ? null : <Duration ms={told.ms} />}
       </div>
       <p className="muted">
         <Time at={told.started} /> · records {told.first} to {told.last ?? '…'}
@@ -67,7 +70,11 @@ export function RunBox({ view, run }: { view: View; run: number }) {
       <h3>Arguments</h3>
       <Value value={told.args} depth={1} />
       <h3>Result</h3>
-      <Value value={told.result} depth={1} />
+      {told.state === 'running' ? (
+        <p className="muted">It has none yet.</p>
+      ) : (
+        <Value value={told.result} depth={1} />
+      )}
       {told.writes.length ? (
         <>
           <h3>Wrote</h3>
@@ -89,12 +96,19 @@ export function RunBox({ view, run }: { view: View; run: number }) {
   );
 }
 
+const waits = ({ reason }: { reason: string }) => ({ status: 'waiting', reason });
+
+/** Whether a rule had something to say: of what went well, and on to the next, there is nothing to tell. */
+function isDecided({ status, action, rule }: AttemptTold): boolean {
+  return rule != null || status !== 'ok' || action !== 'continue';
+}
+
 function Attempt({ one }: { one: AttemptTold }) {
   return (
     <li className="data">
       <State status={one.status === 'ok' ? 'ok' : 'failed'} bare /> {one.task} try {one.number}
-      {one.duration_ms ? ` · ${duration(one.duration_ms)}` : ''} · {one.action}
-      {one.rule === null || one.rule === undefined ? ' (no rule)' : ` (rule ${one.rule + 1})`}
+      {one.duration_ms ? ` · ${duration(one.duration_ms)}` : ''}
+      {isDecided(one) ? ` · ${one.action} (${one.rule == null ? 'no rule' : `rule ${one.rule + 1}`})` : ''}
       {one.delay_s ? ` after ${one.delay_s} s` : ''}
       {one.error ? <span className="muted"> {one.error.message}</span> : null}
     </li>

@@ -1,29 +1,36 @@
 import { useQuery } from '@tanstack/react-query';
-import { useMemo } from 'react';
-import { ACTS, hindrance } from '../../../acts/registry';
-import { record, runs } from '../../../api/calls';
+import { lazy, useMemo } from 'react';
+import { ACTS } from '../../../acts/registry';
+import { events, record, runs } from '../../../api/calls';
 import { keys } from '../../../api/keys';
-import type { RunRow } from '../../../api/shapes';
+import type { Json, RunRow } from '../../../api/shapes';
 import {
+  Answer,
   Button,
   type Column,
   Duration,
   Empty,
-  ErrorBox,
   number,
-  Skeleton,
   State,
   Time,
   useRested,
   Value,
   VirtualTable,
 } from '../../../kit';
-import { lookOfStep } from '../looks';
+import type { StepFacts, StoryStore } from '../../../story/store';
+import { lookOfStep } from '../../../viewer/looks';
 import type { View } from '../view';
 import { IterationBox } from './IterationBox';
 import { LoopMap } from './LoopMap';
 import { RunBox } from './RunBox';
 import css from './side.module.css';
+import { useMoment } from './useMoment';
+
+// what is selected now and then is fetched then
+const CtxBox = lazy(() => import('./CtxTab').then((found) => ({ default: found.CtxBox })));
+const ItemBox = lazy(() => import('./ItemBox').then((found) => ({ default: found.ItemBox })));
+const PlaceBox = lazy(() => import('./TokenBox').then((found) => ({ default: found.PlaceBox })));
+const TokenBox = lazy(() => import('./TokenBox').then((found) => ({ default: found.TokenBox })));
 
 /** What is selected, whatever it is. */
 export function SelectionTab({ view }: { view: View }) {
@@ -56,12 +63,15 @@ export function SelectionTab({ view }: { view: View }) {
     case 'arc':
       return <ArcBox view={view} from={sel.from} index={sel.index} />;
     case 'step':
-    case 'place':
       return view.step ? <StepBox view={view} step={view.step} /> : null;
+    case 'place':
+      return <PlaceBox view={view} place={sel.place} />;
     case 'token':
+      return <TokenBox view={view} token={sel.token} />;
     case 'ctx':
+      return <CtxBox view={view} name={sel.key} />;
     case 'item':
-      return <p className="data muted">{sel.kind}</p>;
+      return <ItemBox view={view} item={sel.item} />;
   }
 }
 
@@ -75,13 +85,7 @@ function StepActs({ view }: { view: View }) {
   return (
     <div className="row wrap">
       {ACTS.filter((act) => act.on === 'step').map((act) => (
-        <Button
-          key={act.id}
-          icon={act.icon}
-          kind={act.danger ? 'danger' : 'plain'}
-          why={hindrance(act, view.acts)}
-          onClick={() => view.act(act.id)}
-        >
+        <Button key={act.id} kind={act.danger ? 'danger' : 'plain'} {...view.offer(act.id).button}>
           {`${act.label}…`}
         </Button>
       ))}
@@ -102,20 +106,10 @@ function StepBox({ view, step }: { view: View; step: string }) {
         <h2 className="data">{step}</h2>
         <State {...look} />
       </div>
-      <p className="muted data">
-        {[
-          node?.tools?.join(', '),
-          node?.loop ? 'loop' : '',
-          node?.join ? `join ${node.join}` : '',
-          node?.desc,
-        ]
-          .filter(Boolean)
-          .join(' · ')}
-      </p>
-      <p>
-        {number(facts.started)} started · {number(facts.done)} done · {number(facts.failed)} failed ·{' '}
-        {number(facts.active)} under way · {number(facts.ready)} waiting before it
-      </p>
+      <Line
+        of={[node?.tools?.join(', '), node?.loop && 'loop', node?.join && `join ${node.join}`, node?.desc]}
+      />
+      <Line of={tallied(facts)} isPlain />
       {waiting.get(step) ? <p className="data">{waiting.get(step)?.sentence}</p> : null}
       {loop ? <LoopMap view={view} run={loop.run} /> : null}
       <StepActs view={view} />
@@ -128,6 +122,31 @@ function StepBox({ view, step }: { view: View; step: string }) {
   );
 }
 
+/** What there is to say in a line, if there is anything. */
+function Line({
+  of,
+  isPlain = false,
+}: {
+  of: readonly (string | false | null | undefined)[];
+  isPlain?: boolean;
+}) {
+  const said = of.filter(Boolean).join(' · ');
+  return said ? <p className={isPlain ? 'data' : 'muted data'}>{said}</p> : null;
+}
+
+/** How often it ran, once that says more than its state does. */
+export function tallied({ started, done, failed, active, ready, retries }: StepFacts): string[] {
+  const told = [
+    [done, 'done'],
+    [failed, 'failed'],
+    [active, 'under way'],
+    [ready, 'waiting before it'],
+    [retries, 'tried again'],
+  ] as const;
+  const said = told.flatMap(([count, word]) => (count ? [`${number(count)} ${word}`] : []));
+  return started > 1 || said.length > 1 ? [`${number(started)} started`, ...said] : [];
+}
+
 function Runs({ view, step }: { view: View; step: string }) {
   const by = useRested(Math.min(view.seq, view.latest));
   const last = view.story.stepAt(by, step).last;
@@ -136,33 +155,44 @@ function Runs({ view, step }: { view: View; step: string }) {
     queryFn: () => runs(view.id, step, by),
     placeholderData: (was) => was,
   });
-  const columns = useMemo<Column<RunRow>[]>(
-    () => [
-      { id: 'n', head: 'Run', width: '60px', cell: (row) => row.n },
-      { id: 'state', head: 'State', width: '110px', cell: (row) => <State status={row.state} /> },
-      { id: 'started', head: 'Started', width: '90px', cell: (row) => <Time at={row.started} /> },
-      { id: 'ms', head: 'Took', width: '80px', cell: (row) => <Duration ms={row.ms} /> },
-      {
-        id: 'error',
-        head: 'Error',
-        width: 'minmax(100px, 1fr)',
-        cell: (row) => <span className="data">{row.message}</span>,
-      },
-    ],
-    [],
+  return (
+    <Answer of={found} lines={4}>
+      {({ items }) =>
+        items.length ? (
+          <RunsTable view={view} step={step} rows={items} />
+        ) : (
+          <p className="muted">
+            {(view.story.before(step)?.started ?? 0) > 0
+              ? 'It ran in the past that was taken over; the origin has it.'
+              : 'It has not run yet.'}
+          </p>
+        )
+      }
+    </Answer>
   );
-  if (found.isPending) return <Skeleton lines={4} />;
-  if (found.isError) return <ErrorBox error={found.error} retry={() => void found.refetch()} />;
-  const rows = found.data.items;
-  if (!rows.length) {
-    const isBefore = (view.story.before(step)?.started ?? 0) > 0;
-    return (
-      <p className="muted">
-        {isBefore ? 'It ran in the past that was taken over; the origin has it.' : 'It has not run yet.'}
-      </p>
-    );
-  }
+}
+
+const runColumns = (story: StoryStore): Column<RunRow>[] => [
+  { id: 'n', head: 'Run', width: '56px', cell: (row) => row.n },
+  {
+    id: 'state',
+    head: 'State',
+    width: '116px',
+    cell: (row) => <State status={row.state === 'done' && story.isInPart(row.n) ? 'partial' : row.state} />,
+  },
+  { id: 'started', head: 'Started', width: '90px', cell: (row) => <Time at={row.started} /> },
+  { id: 'ms', head: 'Took', width: '80px', cell: (row) => <Duration ms={row.ms} /> },
+  {
+    id: 'error',
+    head: 'Error',
+    width: 'minmax(100px, 1fr)',
+    cell: (row) => <span className="data">{row.message}</span>,
+  },
+];
+
+function RunsTable({ view, step, rows }: { view: View; step: string; rows: RunRow[] }) {
   const begun = view.story.begunBy(step, view.seq);
+  const columns = useMemo(() => runColumns(view.story), [view.story]);
   return (
     <>
       {begun > rows.length ? (
@@ -187,12 +217,14 @@ function RecordBox({ view, seq }: { view: View; seq: number }) {
     queryFn: () => record(view.id, seq),
     staleTime: Number.POSITIVE_INFINITY,
   });
-  if (found.isPending) return <Skeleton lines={6} />;
-  if (found.isError) return <ErrorBox error={found.error} />;
+  return <Answer of={found}>{(data) => <RecordTold view={view} seq={seq} data={data} />}</Answer>;
+}
+
+function RecordTold({ view, seq, data }: { view: View; seq: number; data: Json }) {
   const { story } = view;
-  const told =
-    found.data !== null && typeof found.data === 'object' && !Array.isArray(found.data) ? found.data : {};
+  const told = data !== null && typeof data === 'object' && !Array.isArray(data) ? data : {};
   const step = story.stepOf(seq);
+  const fork = view.offer('fork');
   return (
     <div className="stack">
       <h2>Record {seq}</h2>
@@ -200,7 +232,7 @@ function RecordBox({ view, seq }: { view: View; seq: number }) {
       <div className="row wrap">
         <Button onClick={() => view.go({ at: seq >= story.version ? undefined : seq })}>Go there</Button>
         {step ? <Button onClick={() => view.select({ kind: 'step', step })}>{step}</Button> : null}
-        <Button onClick={() => view.act('fork')} why={view.seq === seq ? null : 'go there first'}>
+        <Button {...fork.button} why={view.seq === seq ? fork.why : 'go there first'}>
           Fork here…
         </Button>
       </div>
@@ -236,11 +268,55 @@ function ArcBox({ view, from, index }: { view: View; from: string; index: number
         <>
           <h3>When</h3>
           <pre className="data">{arc.guard}</pre>
+          <Operands view={view} guard={arc.guard} />
         </>
       ) : (
         <p className="muted">It has no guard.</p>
       )}
+      <LastTaken view={view} from={from} index={index} />
       {arc?.line ? <Button onClick={() => view.go({ tab: 'source' })}>{`Line ${arc.line}`}</Button> : null}
     </div>
+  );
+}
+
+/** The variables that a guard reads, with their values at the record that is shown. */
+function Operands({ view, guard }: { view: View; guard: string }) {
+  const ctx = useMoment(view).data?.ctx;
+  const names = [...new Set([...guard.matchAll(/\bctx\.([\w-]+)/g)].map((match) => match[1] ?? ''))];
+  if (!ctx || !names.length) return null;
+  return (
+    <div className="row wrap">
+      {names.map((name) => (
+        <button
+          key={name}
+          type="button"
+          className={`${css.chip} data`}
+          onClick={() => view.go({ sel: `ctx:${name}`, tab: 'ctx' })}
+        >
+          ctx.{name} = {JSON.stringify(ctx[name] ?? null).slice(0, 80)}
+        </button>
+      ))}
+    </div>
+  );
+}
+
+/** The last record by which an arc was taken, up to the one that is shown. */
+function LastTaken({ view, from, index }: { view: View; from: string; index: number }) {
+  const seq = useRested(Math.min(view.seq, view.latest));
+  const asked = { step: from, arc: `${from}/${index}`, before: seq + 1, level: 'all' as const, limit: 1 };
+  const found = useQuery({
+    queryKey: keys.events(view.id, asked),
+    queryFn: () => events(view.id, asked),
+    placeholderData: (was) => was,
+  });
+  const last = found.data?.items.at(-1);
+  if (!last) return null;
+  return (
+    <p>
+      last <Time at={last.at} />{' '}
+      <Button
+        onClick={() => view.select({ kind: 'rec', seq: last.seq })}
+      >{`Record ${number(last.seq)}`}</Button>
+    </p>
   );
 }

@@ -1,15 +1,17 @@
-import { type ReactNode, Suspense } from 'react';
+import { lazy, type ReactNode, Suspense } from 'react';
 import { Skeleton, Tabs } from '../../../kit';
 import { TABS, type TabName } from '../search';
 import type { View } from '../view';
-import { CtxTab } from './CtxTab';
 import { ExplainTab } from './ExplainTab';
-import { FamilyTab } from './FamilyTab';
 import { IoTab } from './IoTab';
-import { LogsTab } from './LogsTab';
 import { SelectionTab } from './SelectionTab';
-import { SourceTab } from './SourceTab';
 import css from './side.module.css';
+
+// what is asked for now and then is fetched then
+const CtxTab = lazy(() => import('./CtxTab').then((found) => ({ default: found.CtxTab })));
+const FamilyTab = lazy(() => import('./FamilyTab'));
+const LogsTab = lazy(() => import('./LogsTab'));
+const SourceTab = lazy(() => import('./SourceTab'));
 
 const LABELS: Record<TabName, string> = {
   step: 'Step',

@@ -2,7 +2,7 @@ import { useQuery } from '@tanstack/react-query';
 import { useEffect, useMemo, useRef } from 'react';
 import { definition } from '../../../api/calls';
 import { keys } from '../../../api/keys';
-import { ErrorBox, Skeleton } from '../../../kit';
+import { Answer } from '../../../kit';
 import type { View } from '../view';
 import css from './side.module.css';
 
@@ -15,7 +15,7 @@ function lineOf(view: View): number | undefined {
 }
 
 /** The text that this execution runs: the one it was started with, whatever was applied since. */
-export function SourceTab({ view }: { view: View }) {
+export default function SourceTab({ view }: { view: View }) {
   const found = useQuery({
     queryKey: keys.definition(view.head.digest),
     queryFn: () => definition(view.head.digest),
@@ -27,15 +27,17 @@ export function SourceTab({ view }: { view: View }) {
   // biome-ignore lint/correctness/useExhaustiveDependencies: another line, another place
   useEffect(() => here.current?.scrollIntoView({ block: 'center' }), [line, text]);
   const lines = useMemo(() => (text ?? '').split('\n').map((one, n) => ({ n: n + 1, text: one })), [text]);
-  if (found.isPending) return <Skeleton lines={20} />;
-  if (found.isError) return <ErrorBox error={found.error} />;
   return (
-    <ol className={css.source}>
-      {lines.map((one) => (
-        <li key={one.n} ref={one.n === line ? here : undefined} data-here={one.n === line || undefined}>
-          <code className="data">{one.text || ' '}</code>
-        </li>
-      ))}
-    </ol>
+    <Answer of={found} lines={20}>
+      {() => (
+        <ol className={css.source}>
+          {lines.map((one) => (
+            <li key={one.n} ref={one.n === line ? here : undefined} data-here={one.n === line || undefined}>
+              <code className="data">{one.text || ' '}</code>
+            </li>
+          ))}
+        </ol>
+      )}
+    </Answer>
   );
 }

@@ -1,9 +1,11 @@
-import { Maximize, ZoomIn, ZoomOut } from 'lucide-react';
+import { Maximize, Waypoints, ZoomIn, ZoomOut } from 'lucide-react';
 import { type PointerEvent, useEffect, useMemo, useRef, useState } from 'react';
 import { duration, IconButton, millis, OVER, useNow, useWidth } from '../../../kit';
 import { useTheme } from '../../../kit/theme';
+import { Causes, criticalPath } from '../../../story/causes';
 import { FoldedTime } from '../../../story/play';
 import type { StoryStore } from '../../../story/store';
+import type { Waiting } from '../../../viewer/picture';
 import type { View } from '../view';
 import { LANE, paint } from './drawing';
 import { barAt, type Lane, lanesOf, lanesWith, spanOf } from './lanes';
@@ -11,6 +13,7 @@ import { ALL, readSpan, shifted, type Window, without, writeSpan, zoomed } from 
 import css from './timeline.module.css';
 
 const NAMES = 120;
+const NOTHING: Waiting = new Map();
 /** A press that moves less than this is a click. */
 const STILL = 4;
 
@@ -41,6 +44,10 @@ function useExact(story: StoryStore, edition: number, scale: FoldedTime, shown: 
   }, [story, edition, scale, shown]);
 }
 
+function onPath(lane: Lane, path: ReadonlySet<number>): boolean {
+  return !lane.isWithin && lane.bars.some((bar) => path.has(bar.run));
+}
+
 /** When every run began and ended. The wheel narrows, a drag chooses a stretch. */
 export function TimelinePane({ view }: { view: View }) {
   const { story, edition, seq, step, sel, child } = view;
@@ -60,13 +67,41 @@ export function TimelinePane({ view }: { view: View }) {
   useExact(story, view.edition, scale, shown);
   const room = Math.max(40, width - NAMES - 24);
   const height = Math.max(1, lanes.length * LANE);
+  const read = useMemo(() => new Causes(story), [story]);
+  const causes = read.known();
+  const isPath = view.search.path === 'yes' && causes !== null;
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the story changes by its edition
+  const path = useMemo(
+    () => (isPath && causes ? criticalPath(story, causes, seq) : null),
+    [isPath, story, edition, seq],
+  );
   // biome-ignore lint/correctness/useExhaustiveDependencies: the colours are those of the theme
   useEffect(() => {
     if (!canvas.current || !width) return;
     const chosen = sel?.kind === 'run' ? sel.run : null;
     const here = view.live ? end : story.timeOf(seq);
-    paint(canvas.current, { lanes, scale, window: shown, room, height, chosen, here, brush });
-  }, [lanes, width, room, height, seq, scale, shown, brush, story, sel, theme, end]);
+    const waitingWithin = child?.waiting ?? NOTHING;
+    const marks = { causes, path, waiting: view.waiting, waitingWithin, writes: view.writes };
+    paint(canvas.current, { lanes, scale, window: shown, room, height, chosen, here, brush, ...marks });
+  }, [
+    lanes,
+    causes,
+    path,
+    view.waiting,
+    view.writes,
+    child,
+    width,
+    room,
+    height,
+    seq,
+    scale,
+    shown,
+    brush,
+    story,
+    sel,
+    theme,
+    end,
+  ]);
 
   const wheel = useRef<(event: WheelEvent) => void>(undefined);
   wheel.current = (event) => {
@@ -121,15 +156,24 @@ export function TimelinePane({ view }: { view: View }) {
   };
   const total = story.version ? (view.live ? end : story.timeOf(seq)) - story.timeOf(1) : 0;
   const isAll = shown === ALL;
+  const idle = scale.folds.reduce((sum, fold) => sum + fold.to - fold.from, 0);
   return (
     <section className={css.pane} aria-label="Timeline" data-pane="timeline">
       <div className={css.bar}>
         <h3>Timeline</h3>
         <span className="muted cut grow">
           {story.version ? `${millis(story.timeOf(1))} + ${duration(total)}` : ''}
-          {scale.folds.length ? ` · ${scale.folds.length} idle folded` : ''}
+          {idle ? ` · ${duration(idle)} idle, folded` : ''}
           {isAll ? '' : ` · ${duration(scale.time(shown.to) - scale.time(shown.from))} shown`}
         </span>
+        <IconButton
+          label="Critical path"
+          pressed={isPath}
+          why={causes ? null : 'the story is too long for it'}
+          onClick={() => view.go({ path: isPath ? undefined : 'yes' }, true)}
+        >
+          <Waypoints size={14} />
+        </IconButton>
         <IconButton label="A shorter time" onClick={() => show(zoomed(shown, 0.5, 0.5))}>
           <ZoomIn size={14} />
         </IconButton>
@@ -154,6 +198,7 @@ export function TimelinePane({ view }: { view: View }) {
                   className="cut data"
                   data-selected={(!lane.isWithin && lane.step === step) || undefined}
                   data-within={lane.isWithin || undefined}
+                  data-path={(path && onPath(lane, path)) || undefined}
                   onClick={() => choose(lane)}
                   title={`${lane.step}: ${lane.count} runs`}
                 >

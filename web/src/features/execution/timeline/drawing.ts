@@ -1,12 +1,17 @@
 /** The bars of the timeline, on a canvas: ten thousand of them in a few milliseconds. */
+import type { Write } from '../../../api/shapes';
 import type { Token } from '../../../kit';
+import type { Cause } from '../../../story/causes';
 import type { FoldedTime } from '../../../story/play';
-import { TOKEN_OF_BAR } from '../looks';
+import { isWait, TOKEN_OF_BAR, tokenOfBar } from '../../../viewer/looks';
+import type { Waiting } from '../../../viewer/picture';
 import type { Lane } from './lanes';
 import { type Window, within } from './span';
 
 export const LANE = 24;
 const EDGE = 5;
+/** How far the lines of a hatch are apart. */
+const HATCH = 5;
 /** More runs than this in a lane lie over each other: they are drawn lightly, so that many look dense. */
 const DENSE = 4;
 const INKS = [
@@ -20,6 +25,7 @@ const INKS = [
   'line',
   'raised',
   'text',
+  'ground',
 ] as const;
 type Ink = Record<Token | (typeof INKS)[number], string>;
 
@@ -40,6 +46,16 @@ export interface Painting {
   here: number;
   /** The stretch that somebody is choosing, as a share of what is shown. */
   brush: Window | null;
+  /** What is known of its own runs: since when they waited, when their attempts ended. */
+  causes: ReadonlyMap<number, Cause> | null;
+  /** The runs that stand out, if only some do. */
+  path: ReadonlySet<number> | null;
+  /** What was written to the variable that is selected: a tick each, in the lane of who wrote it. */
+  writes: readonly Pick<Write, 'seq' | 'step'>[] | null;
+  /** Why steps do not go on, as far as they do not. */
+  waiting: Waiting;
+  /** The same of the child that is shown inside it. */
+  waitingWithin: Waiting;
 }
 
 export function paint(canvas: HTMLCanvasElement, picture: Painting): void {
@@ -75,7 +91,10 @@ function paintLane(
   lane: Lane,
   top: number,
 ): void {
-  const { room, window, scale, chosen } = picture;
+  const { room, window, scale, chosen, path } = picture;
+  const causes = lane.isWithin ? null : picture.causes;
+  const why = (lane.isWithin ? picture.waitingWithin : picture.waiting).get(lane.step);
+  const goesOn = why && isWait(why) ? 'waiting' : 'running';
   pen.fillStyle = ink.raised;
   pen.fillRect(0, top + EDGE, room, LANE - 2 * EDGE);
   const x = (time: number) => within(window, scale.at(time)) * room;
@@ -88,20 +107,71 @@ function paintLane(
     if (to < -2) continue;
     const from = x(bar.from);
     if (from > room) continue;
-    const colour = ink[isOpen ? 'running' : (TOKEN_OF_BAR[bar.state] ?? 'idle')];
+    const colour = ink[isOpen ? goesOn : tokenOfBar(lane.story, bar)];
     const isChosen = !lane.isWithin && chosen === bar.run;
+    const cause = causes?.get(bar.run);
+    if (cause) paintWait(pen, ink, x(cause.since), from, top);
     if (Math.max(to, from + 2) <= inked && colour === last && !isChosen) continue;
     [inked, last] = [Math.max(inked, Math.ceil(Math.max(to, from + 2))), colour];
     const [left, width] = [Math.max(-2, from), Math.min(room + 2, to) - Math.max(-2, from)];
     pen.fillStyle = colour;
-    pen.globalAlpha = lane.count > DENSE && !isChosen ? 0.6 : 1;
+    const isBehind = path !== null && (lane.isWithin || !path.has(bar.run));
+    pen.globalAlpha = isBehind ? 0.25 : lane.count > DENSE && !isChosen ? 0.6 : 1;
     pen.fillRect(left, top + EDGE, Math.max(2, width), LANE - 2 * EDGE);
     pen.globalAlpha = 1;
+    if (path && !isBehind) {
+      pen.fillStyle = ink.text;
+      pen.fillRect(left, top + LANE - EDGE, Math.max(2, width), 2);
+    }
+    for (const time of cause?.tries ?? []) if (time <= picture.here) paintTry(pen, ink, x(time), top);
     if (isChosen) {
       pen.strokeStyle = ink.text;
       pen.strokeRect(left, top + EDGE - 1, Math.max(3, width), LANE - 2 * EDGE + 2);
     }
   }
+  paintWrites(pen, ink, picture, lane, top);
+}
+
+/** When the step of a lane wrote what is selected. */
+function paintWrites(
+  pen: CanvasRenderingContext2D,
+  ink: Ink,
+  picture: Painting,
+  lane: Lane,
+  top: number,
+): void {
+  const { room, window, scale, writes } = picture;
+  if (lane.isWithin) return;
+  pen.fillStyle = ink.text;
+  for (const write of writes ?? []) {
+    if (write.step !== lane.step || write.seq > lane.seq) continue;
+    const at = within(window, scale.at(lane.story.timeOf(write.seq))) * room;
+    if (at >= 0 && at <= room) pen.fillRect(Math.min(room - 3, at - 1), top + 1, 3, LANE - 2);
+  }
+}
+
+/** Since when it waited before it began: hatched. */
+function paintWait(pen: CanvasRenderingContext2D, ink: Ink, from: number, to: number, top: number): void {
+  if (to - from < 2 || to < 0) return;
+  const [left, height] = [Math.max(-HATCH, from), LANE - 2 * EDGE];
+  pen.save();
+  pen.beginPath();
+  pen.rect(left, top + EDGE, to - left, height);
+  pen.clip();
+  pen.strokeStyle = ink.idle;
+  pen.lineWidth = 1;
+  for (let at = left - height; at < to; at += HATCH) {
+    pen.moveTo(at, top + EDGE + height);
+    pen.lineTo(at + height, top + EDGE);
+  }
+  pen.stroke();
+  pen.restore();
+}
+
+/** An attempt ended here, and another one began: a notch. */
+function paintTry(pen: CanvasRenderingContext2D, ink: Ink, at: number, top: number): void {
+  pen.fillStyle = ink.ground;
+  pen.fillRect(at - 1, top + EDGE, 2, LANE - 2 * EDGE);
 }
 
 /** Where runs are not held one by one, when there were any; what is held is left free for them. */

@@ -1,7 +1,7 @@
 /** The timeline: a lane per step, a bar per run, idle stretches folded. */
 import type { FoldedTime } from '../../../story/play';
 import type { Bar, StoryStore } from '../../../story/store';
-import type { Child } from '../child';
+import type { Child } from '../../../viewer/picture';
 
 export interface Lane {
   step: string;

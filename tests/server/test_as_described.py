@@ -1,0 +1,258 @@
+"""The calls as the design describes them: every call that edits heeds its condition, every list has a cursor, streams say all."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import httpx2
+import pytest
+from server.books import ADDS, ASKS, WAITS, book
+from server.conftest import Served, get
+from server.test_executions import started
+
+from petra.server.resources.streams import DELAY_MAX_S, _live, _printed
+from petra.wire import Attempt, Error
+from petra.wire.frames import LogLine, Retrying
+
+YAML = {"Content-Type": "application/yaml"}
+HEAD = "apiVersion: petra/v1\nkind: {kind}\nmetadata: {{name: {name}}}\n"
+DOCUMENTS = {
+    "schedules": HEAD.format(kind="Schedule", name="conditional")
+    + "playbook: some\nevery_s: 86400\n",
+    "triggers": HEAD.format(kind="Trigger", name="conditional")
+    + "playbook: some\nwebhook: {path: conditional, verify: none}\n",
+    "limits/resources": HEAD.format(kind="Resource", name="conditional") + "units: 2\n",
+}
+
+
+@pytest.mark.parametrize("kind", DOCUMENTS)
+def test_a_document_is_put_and_removed_on_the_condition_that_was_sent(
+    api: httpx2.Client, kind: str
+) -> None:
+    path, text = f"/{kind}/conditional", DOCUMENTS[kind].encode()
+    none = {"If-None-Match": "*"}
+    made = api.put(path, content=text, headers=YAML | none)
+    assert made.status_code == 201, made.text
+    refused = api.put(path, content=text, headers=YAML | none)
+    assert (refused.status_code, refused.json()["code"]) == (412, "stale")
+    stale = api.delete(path, headers={"If-Match": '"of-yesterday"'})
+    assert (stale.status_code, stale.json()["code"]) == (412, "stale")
+    assert api.get(path).status_code == 200, "what is stale removes nothing"
+    weak = {"If-Match": f"W/{made.headers['etag']}"}
+    assert api.put(path, content=text, headers=YAML | weak).status_code == 200, (
+        "as a proxy sends it"
+    )
+    assert api.delete(path, headers={"If-Match": made.headers["etag"]}).status_code == 200
+    assert api.get(path).status_code == 404
+
+
+@pytest.mark.spec("S14")
+def test_an_act_on_a_work_item_is_done_to_what_was_seen(api: httpx2.Client) -> None:
+    shown = started(api, ASKS)
+    path = f"/work-items/{shown['id']}/approve"
+    seen = {"If-Match": api.get(path).headers["etag"]}
+    claimed = api.post(f"{path}/claim", headers=seen)
+    assert claimed.status_code == 200, claimed.text
+    assert claimed.headers["etag"] == api.get(path).headers["etag"] != seen["If-Match"]
+    late = api.post(f"{path}/complete", json={"action": "approve"}, headers=seen)
+    assert (late.status_code, late.json()["code"]) == (412, "stale")
+    tried = api.post(f"{path}/complete", params={"dry_run": "true"}, headers=seen)
+    assert "moved on" in tried.json()["refused"]
+    now = {"If-Match": claimed.headers["etag"]}
+    done = api.post(
+        f"{path}/complete", json={"action": "approve"}, headers=now | {"Prefer": "wait=30"}
+    )
+    assert (done.status_code, done.json()["status"]) == (200, "completed")
+
+
+def test_an_act_that_needs_no_body_names_what_it_does_not_know_of_one(api: httpx2.Client) -> None:
+    path = f"/executions/{started(api, WAITS)['id']}"
+    acts = [f"{path}/{act}" for act in ("pause", "resume", "cancel")]
+    for kind in ("schedules", "triggers"):
+        document = f"/{kind}/conditional"
+        assert api.put(document, content=DOCUMENTS[kind].encode(), headers=YAML).status_code == 201
+        acts += [f"{document}/pause", f"{document}/resume"]
+    for act in acts:
+        wrong = api.post(act, json={"why": "so"})
+        assert (wrong.status_code, wrong.json()["errors"][0]["pointer"]) == (400, "/why")
+        assert api.post(act, json={"reason": "so"}).status_code == 200
+    for kind in ("schedules", "triggers"):
+        assert api.delete(f"/{kind}/conditional").status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("act", "body", "pointer"),
+    [
+        ("steps/go/override", {"error": {"kid": "x"}}, "/error/kid"),
+        ("steps/go/override", {"error": {"kind": 5}}, "/error/kind"),
+        ("rerun", {"from": "go", "set": [1]}, "/set"),
+        ("migrate", {"playbook": "p", "renamed": {"a": 5}}, "/renamed"),
+    ],
+)
+def test_what_is_wrong_inside_a_body_is_pointed_at(
+    api: httpx2.Client, act: str, body: dict[str, Any], pointer: str
+) -> None:
+    wrong = api.post(f"/executions/{started(api, WAITS)['id']}/{act}", json=body)
+    assert (wrong.status_code, wrong.json()["errors"][0]["pointer"]) == (400, pointer)
+
+
+def test_an_element_of_a_list_is_pointed_at_by_its_number(api: httpx2.Client) -> None:
+    wrong = api.post("/operations", json={"act": "cancel", "ids": ["a", 5]})
+    assert wrong.json()["errors"][0]["pointer"] == "/ids/1"
+
+
+@pytest.mark.spec("S16")
+@pytest.mark.parametrize("path", ["paged", "in/parts"])
+def test_versions_go_on_behind_their_cursor(api: httpx2.Client, path: str) -> None:
+    url = f"/playbooks/{path}"
+    applied = []
+    for number in range(5):
+        text = book(f"  - {{step: one, desc: '{number}', tool: {{kind: noop}}}}\n", "paged")
+        text = text.replace("{name: paged}", f"{{name: paged, path: {path}}}")
+        made = api.put(url, content=text, headers=YAML)
+        assert made.status_code == 201, made.text
+        applied.append(made.json()["digest"])
+    seen: list[str] = []
+    page: dict[str, Any] = {}
+    more: dict[str, str] = {}
+    for _ in range(3):
+        page = api.get(f"{url}/versions", params={"limit": 2, **more}).json()
+        seen += [one["digest"] for one in page["items"]]
+        more = {"cursor": str(page["next"])}
+    assert (seen, page["next"]) == (applied[::-1], None)
+    strange = api.get(f"{url}/versions", params={"cursor": "nonsense"})
+    assert (strange.status_code, strange.json()["code"]) == (422, "invalid-input")
+
+
+@pytest.mark.spec("S20")
+def test_a_rerun_goes_on_with_a_playbook_by_its_path_or_as_text(api: httpx2.Client) -> None:
+    first = started(api, ADDS, workload={"n": 1})["id"]
+    other = ADDS.replace("n * 2", "n * 100").replace("name: adds", "name: adds, path: other/adds")
+    assert api.put("/playbooks/other/adds", content=other, headers=YAML).status_code in (200, 201)
+    for playbook in ("other/adds", {"text": other}, other):
+        body = {"from": "two", "playbook": playbook}
+        again = api.post(f"/executions/{first}/rerun", json=body, headers={"Prefer": "wait=30"})
+        assert (again.status_code, again.json()["output"]) == (201, 200), again.text
+    nowhere = api.post(f"/executions/{first}/rerun", json={"from": "two", "playbook": "no/where"})
+    assert (nowhere.status_code, nowhere.json()["code"]) == (404, "not-found")
+
+
+@pytest.mark.spec("S24")
+def test_a_backfill_under_a_key_happens_once(api: httpx2.Client) -> None:
+    for name in ("filled", "other-filled"):
+        text = HEAD.format(kind="Schedule", name=name) + "playbook: some\nevery_s: 3600\n"
+        assert api.put(f"/schedules/{name}", content=text.encode(), headers=YAML).status_code == 201
+    body = {"from": "2026-01-01T00:00:00Z", "to": "2026-01-01T03:00:00Z"}
+    key = {"Idempotency-Key": "fill-it"}
+    first, second = (
+        api.post("/schedules/filled/backfill", json=body, headers=key) for _ in range(2)
+    )
+    assert (first.status_code, first.json()) == (200, second.json()), first.text
+    other = api.post("/schedules/filled/backfill", json={**body, "to": "2026-01-02"}, headers=key)
+    assert (other.status_code, other.json()["code"]) == (422, "key-reused")
+    runs = [
+        api.post(f"/schedules/{name}/run", headers=key)
+        for name in ("filled", "filled", "other-filled")
+    ]
+    assert [one.status_code for one in runs] == [201] * 3
+    ids = [one.json()["execution"] for one in runs]
+    assert ids[0] == ids[1] != ids[2], "a key counts for one schedule"
+    for name in ("filled", "other-filled"):
+        assert api.delete(f"/schedules/{name}").status_code == 200
+
+
+def test_an_operation_takes_every_name_of_the_list(api: httpx2.Client) -> None:
+    wanted = {"playbook": "no-such", "ended_before": "2020-01-01T00:00:00Z"}
+    body = {"act": "cancel", "filter": wanted}
+    tried = api.post("/operations", json=body, params={"dry_run": "true"})
+    assert (tried.status_code, tried.json()["total"]) == (200, 0), tried.text
+
+
+def test_the_pools_that_have_workers_are_told_to_who_may_see_them(
+    server: Served, api: httpx2.Client
+) -> None:
+    assert api.get("/meta").json()["pools"] == ["default"]
+    stranger = get(f"{server.url}/api/v1/meta")
+    assert stranger.json()["pools"] == []
+
+
+def _data(event: bytes) -> Any:
+    return json.loads(event.partition(b"data: ")[2])
+
+
+def test_a_hint_says_when_the_next_try_comes_and_why() -> None:
+    attempt = Attempt(
+        task="pay", number=2, status="error", action="retry", delay_s=30.0,
+        error=Error(kind="server_error", message="503"),
+    )  # fmt: skip
+    notice = Retrying(execution="e", run="r", attempt=attempt, of=5)
+    told = _live(notice, 1_700_000_000.0)
+    assert told["next_at"] == "2023-11-14T22:13:50.000Z"
+    assert (told["run"], told["of"], told["attempt"]["number"]) == ("r", 5, 2)
+    assert told["note"] == "server_error: 503"
+
+
+@pytest.mark.parametrize("strange", [-1.0, 1e300, float("inf"), float("nan"), DELAY_MAX_S * 2])
+def test_what_a_worker_says_of_a_pause_harms_no_stream(strange: float) -> None:
+    attempt = Attempt(task="pay", number=1, status="error", action="retry", delay_s=strange)
+    assert _live(Retrying(execution="e", run="r", attempt=attempt), 0.0)["next_at"] is None
+
+
+def test_what_is_printed_is_told_with_the_run_that_is_listened_to() -> None:
+    line = LogLine(at=1.0, execution="e", step="s", task="t", text="hello", run="id")
+    assert _data(_printed([line], 3)) == {
+        "run": 3,
+        "lines": [{**_data(_printed([line]))["lines"][0]}],
+    }
+    assert _data(_printed([line]))["run"] is None
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "headers", "name"),
+    [
+        ("GET", "/executions/{id}/runs?state=nope", {}, "state"),
+        ("GET", "/executions/{id}/runs/1/iterations?from=x", {}, "from"),
+        ("GET", "/executions/{id}/stream?as=cats", {}, "as"),
+        ("POST", "/executions/{id}/pause?dry_run=perhaps", {}, "dry_run"),
+        ("POST", "/executions/{id}/pause", {"Idempotency-Key": "x" * 201}, "Idempotency-Key"),
+    ],
+)
+def test_what_is_wrong_beside_a_body_is_called_as_it_was_sent(
+    api: httpx2.Client, method: str, path: str, headers: dict[str, str], name: str
+) -> None:
+    execution = started(api, WAITS)["id"]
+    wrong = api.request(method, path.format(id=execution), headers=headers)
+    assert (wrong.status_code, wrong.json()["errors"][0]["pointer"]) == (400, f"/{name}")
+
+
+@pytest.mark.parametrize("path", ["/executions", "/schedules/preview", "/operations"])
+def test_that_a_body_is_missing_is_said(api: httpx2.Client, path: str) -> None:
+    wrong = api.post(path)
+    assert (wrong.status_code, wrong.json()["errors"][0]["code"]) == (400, "missing-field")
+    assert "the body is missing" in wrong.json()["detail"]
+
+
+@pytest.mark.parametrize("what", ["heat", "standing", "versions"])
+def test_what_is_read_of_a_playbook_says_that_it_can_only_be_read(
+    api: httpx2.Client, what: str
+) -> None:
+    answer = api.options(f"/playbooks/asks/{what}")
+    assert (answer.status_code, answer.headers["Allow"]) == (204, "GET, OPTIONS")
+    assert "PUT" in api.options("/playbooks/asks").headers["Allow"]
+
+
+@pytest.mark.parametrize("name", ["limit", "last"])
+def test_a_number_that_is_too_large_is_refused_where_it_would_not_be_used(
+    api: httpx2.Client, name: str
+) -> None:
+    assert (
+        api.post(
+            "/playbooks", json={"text": book("  - {step: a, tool: {kind: noop}}\n", "counted")}
+        ).status_code
+        < 300
+    )
+    assert api.get("/playbooks/counted").status_code == 200
+    answer = api.get("/playbooks/counted", params={name: 5_289_083_777})
+    assert answer.status_code == 400
+    assert f"'{name}' is 5289083777" in answer.json()["detail"]
