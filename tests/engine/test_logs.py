@@ -71,6 +71,35 @@ def test_a_file_is_bounded_and_says_once_that_it_is_full(tmp_path: Path) -> None
     assert texts(path)[0] == "x" * 100
 
 
+class SlowFiles(LogFiles):
+    """Files that are written when the test says so."""
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__(folder, FakeClock())
+        self.may_write = asyncio.Event()
+
+    async def append(self, frame: f.Log) -> None:
+        await self.may_write.wait()
+        await super().append(frame)
+
+
+def test_who_asks_for_what_was_printed_waits_until_what_has_come_is_written(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        files = SlowFiles(tmp_path)
+        logs, link = RunLogs(files), Worker()
+        logs.take(link, frame("one"))
+        asks = asyncio.ensure_future(logs.written())
+        await asyncio.sleep(0)
+        assert not asks.done()
+        files.may_write.set()
+        await asks
+        assert texts(file_of(tmp_path, "e")) == ["one"]
+        await logs.written()  # nothing is on its way
+        await logs.close()
+
+    asyncio.run(asyncio.wait_for(scenario(), 60))
+
+
 def test_lines_that_were_dropped_are_told(tmp_path: Path) -> None:
     async def scenario() -> None:
         await LogFiles(tmp_path, FakeClock()).append(frame("a", e=1_234))
@@ -89,14 +118,17 @@ def test_no_execution_writes_outside_the_folder(execution: str, tmp_path: Path) 
     assert made.parent == tmp_path / "logs"
 
 
+class Worker:
+    """One that is sent something."""
+
+    def __init__(self) -> None:
+        self.got: list[f.AnyFrame] = []
+
+    def send(self, frame: f.AnyFrame) -> None:
+        self.got.append(frame)
+
+
 def test_a_disk_that_fails_costs_lines_and_nothing_else(tmp_path: Path) -> None:
-    class Worker:
-        def __init__(self) -> None:
-            self.got: list[f.AnyFrame] = []
-
-        def send(self, frame: f.AnyFrame) -> None:
-            self.got.append(frame)
-
     async def scenario() -> None:
         (tmp_path / "logs").write_text("in the way")
         logs, worker = RunLogs(LogFiles(tmp_path / "logs", FakeClock())), Worker()

@@ -109,6 +109,7 @@ PROOFS_MAX = 1_000
 
 # Logs of runs
 LOG_FILE_MAX = 16_777_216
+LOG_WAIT_S = 2.0
 RETRIES_KEPT_MAX = 1_000
 LOG_SIZES_MAX = 10_000
 
@@ -392,6 +393,7 @@ LIMITS = (
         "RETRIES_KEPT_MAX", RETRIES_KEPT_MAX, "runs", "the oldest retry is not explained any more"
     ),
     Limit("LOG_FILE_MAX", LOG_FILE_MAX, "bytes", "what an execution prints beyond it is dropped"),
+    Limit("LOG_WAIT_S", LOG_WAIT_S, "seconds", "a log is shown without what is still being written"),
     Limit("LOG_SIZES_MAX", LOG_SIZES_MAX, "files", "the size of the oldest one is read again"),
     Limit("EXPIRE_MAX", EXPIRE_MAX, "executions", "the rest is deleted in further transactions"),
     Limit("EXPIRE_EVERY_S", EXPIRE_EVERY_S, "seconds", "old executions are looked for again"),

@@ -21,7 +21,7 @@ from urllib.parse import quote
 import msgspec
 
 from petra.clock import Clock
-from petra.engine.limits import LOG_FILE_MAX, LOG_SIZES_MAX, RETRY_S
+from petra.engine.limits import LOG_FILE_MAX, LOG_SIZES_MAX, LOG_WAIT_S, RETRY_S
 from petra.engine.workers import Link
 from petra.private import append, make_folder
 from petra.wire.frames import Ack, Log, LogLine
@@ -131,6 +131,14 @@ class RunLogs:
         if self._files is not None:
             await self._files.append(frame)
         link.send(Ack(logs=True))
+
+    async def written(self) -> None:
+        """Wait until what was taken so far is written: who heard that a run is over finds what it printed.
+
+        A disk that is full or slow is not waited for: what it has is shown.
+        """
+        if self._writing:
+            await asyncio.wait(self._writing.copy(), timeout=LOG_WAIT_S)
 
     async def remove(self, executions: Iterable[str]) -> None:
         """Executions are gone: so are their logs."""

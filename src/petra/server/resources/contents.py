@@ -116,6 +116,7 @@ async def logs(
         if step not in (None, history.step):
             raise ProblemError("bad-request", f"run {run} is one of '{history.step}'")
         wanted = _Lines(history.step, after, text, history)
+    await service.engine.logs.written()
     path = file_of(service.home / LOGS, execution)
     if limit is not None:
         last = await service.long_work.aside(lambda: wanted.last(path, page_size(limit)))
