@@ -393,7 +393,9 @@ LIMITS = (
         "RETRIES_KEPT_MAX", RETRIES_KEPT_MAX, "runs", "the oldest retry is not explained any more"
     ),
     Limit("LOG_FILE_MAX", LOG_FILE_MAX, "bytes", "what an execution prints beyond it is dropped"),
-    Limit("LOG_WAIT_S", LOG_WAIT_S, "seconds", "a log is shown without what is still being written"),
+    Limit(
+        "LOG_WAIT_S", LOG_WAIT_S, "seconds", "a log is shown without what is still being written"
+    ),
     Limit("LOG_SIZES_MAX", LOG_SIZES_MAX, "files", "the size of the oldest one is read again"),
     Limit("EXPIRE_MAX", EXPIRE_MAX, "executions", "the rest is deleted in further transactions"),
     Limit("EXPIRE_EVERY_S", EXPIRE_EVERY_S, "seconds", "old executions are looked for again"),
