@@ -214,7 +214,7 @@ def _whole(given: str) -> str:
 def _line(where: str, given: Any) -> str:
     """Return a name: one line of text, of bounded length."""
     parsed = _text(where, given, CALLER_NAME_MAX)
-    if any(ord(one) < ord(" ") or one == "\x7f" for one in parsed):
+    if any(ord(character) < ord(" ") or character == "\x7f" for character in parsed):
         _refuse(where, f"{_shown(given)} has a control character in it")
     return parsed
 
@@ -235,7 +235,7 @@ def _text(where: str, given: Any, most: int = TEXT_MAX) -> str:
 def _lines(where: str, given: Any) -> list[str]:
     if not isinstance(given, list | tuple) or len(given) > NAMES_MAX:
         _refuse(where, f"{_shown(given)} is not a list of at most {NAMES_MAX:,} names")
-    return [_line(where, one) for one in given]
+    return [_line(where, line) for line in given]
 
 
 def _optional(parse: Callable[[str, Any], Any]) -> Callable[[str, Any], Any]:

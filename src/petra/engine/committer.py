@@ -84,7 +84,7 @@ class Committer:
     async def commit(self, usable: dict[str, Draft], batch: rows.Batch | None) -> None:
         """Make drafts durable by their transaction, release what came of them, and have it handed out."""
         if batch is not None:
-            await self._porter.store(made for draft in usable.values() for made in draft.made)
+            await self._porter.store(new for draft in usable.values() for new in draft.made)
             try:
                 outcomes = await self._store_batch(batch)
             except StoreError:

@@ -249,4 +249,4 @@ class Dispatcher:
         if allowed is None:
             return True
         rows = [await self._store.playbook(digest, namespace) for namespace in sorted(allowed)]
-        return any(one is not None for one in rows)
+        return any(row is not None for row in rows)

@@ -511,7 +511,9 @@ class Engine:
             self.turnstile.heard(notice)
         elif notice == CHANGED:
             self.triggers.wake()
-        elif not any(one.heard(notice) for one in (self.publishing, self._guests, self.listings)):
+        elif not any(
+            listener.heard(notice) for listener in (self.publishing, self._guests, self.listings)
+        ):
             self._courier.heard(notice)
 
     def _stopped(self, why: StoppedError) -> None:

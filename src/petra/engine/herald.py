@@ -166,9 +166,9 @@ def _happenings(draft: Draft) -> Iterator[_Happening]:
     state = draft.entry.state
     if draft.created and not state.terminal:
         yield _Happening("late")
-    for one in draft.told:
-        if (item := state.items.get(one.item)) is not None and item.is_open:
-            yield _Happening(one.about, item)
+    for told in draft.told:
+        if (item := state.items.get(told.item)) is not None and item.is_open:
+            yield _Happening(told.about, item)
     if draft.items:
         for record in draft.records():
             if isinstance(record.event, e.ItemChanged) and record.event.act == "expire":

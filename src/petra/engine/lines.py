@@ -93,27 +93,29 @@ def _units(allowance: Allowance | None) -> int | None:
 def _in_all(most: int | None, allowance: Allowance | None) -> int | None:
     """Return how many units one may have at most, by number and by rate; None: as many as they like."""
     rate = allowance.rate if allowance is not None else None
-    both = [one for one in (most, rate.count if rate is not None else None) if one is not None]
+    both = [
+        bound for bound in (most, rate.count if rate is not None else None) if bound is not None
+    ]
     return min(both, default=None)
 
 
 def _make_room(line: LineRow, row: PermitRow, used: int, verdict: LineVerdict) -> None:
     """Have the oldest end: those who run are told to, those who wait have no turn any more."""
-    gone = {one.id for one, _, _ in verdict.refused}
+    gone = {permit.id for permit, _, _ in verdict.refused}
     waiting = [
         permit for permit in line.queue if permit.id not in gone and permit not in verdict.given
     ]
     running = [permit for permit in line.holders if permit.state == "held"]
     running += verdict.given
-    live = sorted([*running, *waiting], key=lambda one: (one.asked, one.id))
+    live = sorted([*running, *waiting], key=lambda permit: (permit.asked, permit.id))
     excess = used + line.waiting - len(verdict.given) - len(verdict.refused) - row.most
     leaving = sum(permit.state == "leaving" for permit in line.holders)
-    for one in live[: max(0, excess - leaving)]:
-        if one in waiting:
+    for waiter in live[: max(0, excess - leaving)]:
+        if waiter in waiting:
             words = f"a newer execution took its place ({_name(row)})"
-            verdict.refused.append((one, words, "cancelled"))
-        elif one not in verdict.given:
-            verdict.stopped.append(one)
+            verdict.refused.append((waiter, words, "cancelled"))
+        elif waiter not in verdict.given:
+            verdict.stopped.append(waiter)
 
 
 def _in_circle(row: PermitRow, most: int | None, line: LineRow, ancestors: Collection[str]) -> str:

@@ -109,7 +109,7 @@ class Listings:
             return
         for some in _pieces(names):
             self._bus.tell(self._hint(Changes(names=some)))
-        for some in _pieces([(one, "") for one in gone]):
+        for some in _pieces([(name, "") for name in gone]):
             self._bus.tell(self._hint(Changes(gone=[name for name, _ in some])))
 
     def _hint(self, changes: Changes) -> str:

@@ -120,10 +120,10 @@ def _reports(reports: Sequence[f.RunReport]) -> None:
 
 def _tries(attempts: Sequence[Attempt]) -> None:
     """Check what a try counts with: what is no number would be written down as nothing, and nobody could read the record."""
-    for one in attempts:
-        if not isfinite(one.duration_ms + (one.delay_s or 0.0)):
+    for attempt in attempts:
+        if not isfinite(attempt.duration_ms + (attempt.delay_s or 0.0)):
             raise BreachError(
-                f"a try took {one.duration_ms} ms, and the next one comes in {one.delay_s} s"
+                f"a try took {attempt.duration_ms} ms, and the next one comes in {attempt.delay_s} s"
             )
 
 

@@ -115,7 +115,7 @@ class Offers:
         """Return the queues, that whose first has waited longest before the others; rows without room come before all."""
         queues = list(self.waiting.items())
         if len(queues) > 1:
-            queues.sort(key=lambda one: one[1][0].rank if one[1] else -math.inf)
+            queues.sort(key=lambda queue: queue[1][0].rank if queue[1] else -math.inf)
         return queues
 
     async def refill(self, queue: Queue, waiting: deque[Queued]) -> None:

@@ -44,7 +44,7 @@ def _with_worker(custody: Custody, execution: str, wait: Waiting) -> Waiting:
         return wait
     holders = custody.holders(execution, wait.token)
     if holders:
-        who = ", ".join(one if one == AWAY else f"worker {one}" for one in holders)
+        who = ", ".join(holder if holder == AWAY else f"worker {holder}" for holder in holders)
         return replace(wait, sentence=f"Step '{wait.step}' runs on {who}.")
     queue = custody.offers.waits_in(execution, wait.token)
     if queue is None:
@@ -82,7 +82,7 @@ def lacks_kinds(custody: Custody, queue: Queue) -> bool:
 
 def _unknown(queue: Queue, there: Sequence[WorkerSeen]) -> list[str]:
     """Return the kinds that none of some workers knows; all that are needed, if each is known to somebody."""
-    known = {kind for one in there for kind in one.kinds or ()}
+    known = {kind for worker in there for kind in worker.kinds or ()}
     return sorted(queue.kinds - known) or sorted(queue.kinds)
 
 

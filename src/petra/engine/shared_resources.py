@@ -57,7 +57,9 @@ class SharedResources:
         rows = await self._store.playbooks(limit=RESOURCES_MAX, namespace=shelf)
         resources = [self.parsed(row) for row in rows]
         quota = await self.find(EXECUTIONS, namespace)
-        return sorted(resources if quota is None else [quota, *resources], key=lambda one: one.name)
+        return sorted(
+            resources if quota is None else [quota, *resources], key=lambda resource: resource.name
+        )
 
     def parsed(self, row: PlaybookRow) -> SharedResource:
         """Read a text that is kept; it was checked when it came in."""

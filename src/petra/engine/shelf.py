@@ -252,9 +252,9 @@ class Porter:
             except Exception as error:  # noqa: BLE001 - a reference that somebody made up is not the engine
                 return UnreadableError("parse", f"{reference['key']:.80}: {error!r:.200}")
 
-    async def store(self, made: Iterable[Made]) -> None:
+    async def store(self, objects: Iterable[Made]) -> None:
         """Store what decisions made; while that cannot be done, nothing else is made durable either."""
-        for new in made:
+        for new in objects:
             await self._store(new)
 
     async def _store(self, new: Made) -> None:

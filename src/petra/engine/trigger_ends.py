@@ -98,5 +98,5 @@ def end_event(state: State) -> dict[str, Any]:
 
 def _has_reference(value: Any) -> bool:
     if isinstance(value, dict):
-        return is_reference(value) or any(_has_reference(one) for one in value.values())
-    return isinstance(value, list) and any(_has_reference(one) for one in value)
+        return is_reference(value) or any(_has_reference(item) for item in value.values())
+    return isinstance(value, list) and any(_has_reference(item) for item in value)

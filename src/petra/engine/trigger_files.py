@@ -50,7 +50,7 @@ class FileWatcher:
         """Note what has appeared."""
         now = self._engine.clock.now()
         files = settled(await seen_files(self._files), now, self._files.settle_s)
-        new = [one for one in files if one not in self._seen]
+        new = [file for file in files if file not in self._seen]
         for begin in range(0, len(new), WATCHED_AT_ONCE):
             await self._note(new[begin : begin + WATCHED_AT_ONCE], now)
         self._seen = frozenset(files)
@@ -58,7 +58,7 @@ class FileWatcher:
             self._engine.triggers.wake()
 
     async def _note(self, files: Sequence[SeenFile], now: float) -> None:
-        rows = {row.id: row for row in (self._row(one, now) for one in files)}
+        rows = {row.id: row for row in (self._row(file, now) for file in files)}
         known = await self._engine.store.arrivals.known(rows)
         await self._engine.store.arrivals.add(
             [row for name, row in rows.items() if name not in known]

@@ -139,7 +139,7 @@ class Hearing(ABC):
         occurrences = [first]
         while not self._heard.empty() and len(occurrences) < WATCHED_AT_ONCE:
             occurrences.append(self._heard.get_nowait())
-        some = [one for one in occurrences if one is not None]
+        some = [event for event in occurrences if event is not None]
         if len(some) == len(occurrences):
             return some
         if not some:
@@ -149,12 +149,12 @@ class Hearing(ABC):
 
     async def _note(self, heard: list[HeardEvent]) -> None:
         now = self._engine.clock.now()
-        rows = {row.id: row for row in (self._row(one.occurrence, now) for one in heard)}
+        rows = {row.id: row for row in (self._row(event.occurrence, now) for event in heard)}
         await self._engine.store.arrivals.add(list(rows.values()))
         self._engine.triggers.wake()
-        for one in heard:
-            if one.acknowledge is not None:
-                await one.acknowledge()
+        for event in heard:
+            if event.acknowledge is not None:
+                await event.acknowledge()
 
     def _row(self, occurrence: Occurrence, now: float) -> ArrivalRow:
         own = occurrence.id or f"one:{secrets.token_hex(12)}"

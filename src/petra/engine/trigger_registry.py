@@ -90,7 +90,7 @@ class TriggerRegistry:
     def of(self, namespace: str) -> list[KeptTrigger]:
         """Return the triggers of a namespace, by name."""
         own = [trigger for trigger in self._known.values() if trigger.namespace == namespace]
-        return sorted(own, key=lambda one: one.name)
+        return sorted(own, key=lambda trigger: trigger.name)
 
     def hook(self, path: str) -> KeptTrigger | None:
         """Return the trigger whose webhook has a path, or None."""
@@ -123,8 +123,8 @@ class TriggerRegistry:
 
     def _use(self, triggers: dict[str, KeptTrigger]) -> None:
         self._known = triggers
-        hooks = [(one.trigger.webhook, one) for one in triggers.values()]
-        self._hooks = {hook.path: one for hook, one in hooks if hook is not None}
+        hooks = [(trigger.trigger.webhook, trigger) for trigger in triggers.values()]
+        self._hooks = {hook.path: trigger for hook, trigger in hooks if hook is not None}
         self._ends = tuple(
             trigger for trigger in triggers.values() if trigger.trigger.on is not None
         )

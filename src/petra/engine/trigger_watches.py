@@ -78,9 +78,9 @@ class Watches:
     def follow(self) -> None:
         """Begin to watch for what is ours now, and stop what is not, or has changed."""
         wanted = {
-            f"{one.namespace}/{one.name}": one
-            for one in self._engine.triggers.registry
-            if self._is_ours(one)
+            f"{trigger.namespace}/{trigger.name}": trigger
+            for trigger in self._engine.triggers.registry
+            if self._is_ours(trigger)
         }
         for name, (kept, task) in list(self._going.items()):
             if wanted.get(name) is not kept or task.done():

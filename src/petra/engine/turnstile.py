@@ -136,7 +136,7 @@ class Turnstile:
                     self._changed[name] = None  # there are more than were looked at
         if not moved:
             return
-        letters = [letter for one in moved for letter in one.letters]
+        letters = [letter for change in moved for letter in change.letters]
         await self._store.commit(Batch(moved=tuple(moved), epochs=epochs))
         self._bus.tell(*self._courier.notices(letters))
         if epochs is None:
