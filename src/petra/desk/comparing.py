@@ -37,8 +37,8 @@ class _Difference(NamedTuple):
 def compared(left: tuple[Entry, list[Record]], right: tuple[Entry, list[Record]]) -> dict[str, Any]:
     """Return how two executions differ, as plain data."""
     lived_through = [list(lived(records)) for _, records in (left, right)]
-    lives = [[event for _, _, event in one] for one in lived_through]
-    seqs = [[seq for seq, _, _ in one] for one in lived_through]
+    lives = [[event for _, _, event in life] for life in lived_through]
+    seqs = [[seq for seq, _, _ in life] for life in lived_through]
     first = _first_difference(*lives)
     paths = [_path(events) for events in lives]
     states = [entry.state for entry, _ in (left, right)]
@@ -99,7 +99,7 @@ def _shown(
     events = [events[number] if number < len(events) else None for events in lives]
     return {
         "record": number + 1,
-        "seqs": [_own(one, number) for one in seqs],
+        "seqs": [_own(mapping, number) for mapping in seqs],
         "events": [None if event is None else told(event) for event in events],
         "fields": {
             field.path: {
@@ -120,8 +120,8 @@ def _own(seqs: list[int], number: int) -> int | None:
 def _aligned(left: list[int], right: list[int]) -> list[tuple[int, int]]:
     """Return which records stand beside each other: the corners of a line of pairs. A past that was taken over is record 1."""
     corners: list[tuple[int, int]] = []
-    for one, other in zip(left, right, strict=False):
-        pair = (max(1, one), max(1, other))
+    for mine, other in zip(left, right, strict=False):
+        pair = (max(1, mine), max(1, other))
         if corners and corners[-1] == pair:
             continue
         if len(corners) > 1 and _slope(*corners[-2:]) == _slope(corners[-1], pair):

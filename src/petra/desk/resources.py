@@ -46,8 +46,8 @@ class Lines:
         kept = await self._shared.listed(namespace)
         lines = await self._store.permits.lines(namespace)
         return {
-            "resources": [_resource(one, lines) for one in kept],
-            "lines": [line_data(one) for one in lines],
+            "resources": [_resource(resource, lines) for resource in kept],
+            "lines": [line_data(count) for count in lines],
         }
 
     async def get(self, namespace: str, name: str) -> dict[str, Any]:
@@ -62,7 +62,7 @@ class Lines:
         lines = await self._store.permits.lines(namespace, limit_of(name))
         return {
             **_resource(resource, lines),
-            "lines": [await self.line(one.line) for one in lines[:SHOWN]],
+            "lines": [await self.line(count.line) for count in lines[:SHOWN]],
         }
 
     async def line(self, name: LineName) -> dict[str, Any]:
@@ -71,24 +71,24 @@ class Lines:
         count = LineCount(line=name, used=whole.used, waiting=whole.waiting)
         return {
             **line_data(count),
-            "holders": [_permit(one) for one in whole.holders],
-            "queue": [_permit(one) for one in whole.queue],
+            "holders": [_permit(permit) for permit in whole.holders],
+            "queue": [_permit(permit) for permit in whole.queue],
         }
 
     async def places(self, namespace: str, executions: Collection[str]) -> list[dict[str, Any]]:
         """Return how many stand in front of some executions, of those that wait for a limit."""
         places = await self._store.permits.places(executions, namespace)
         return [
-            {"execution": one.execution, "limit": one.line.limit, "key": one.line.key, "ahead": one.ahead}
-            for one in places
+            {"execution": place.execution, "limit": place.line.limit, "key": place.line.key, "ahead": place.ahead}
+            for place in places
         ]  # fmt: skip
 
     async def with_places(self, execution: str, explanation: Explanation) -> Explanation:
         """Add to what waits for a limit where it stands in the line."""
-        if not any(one.permit for one in explanation.waiting):
+        if not any(wait.permit for wait in explanation.waiting):
             return explanation
-        known = {one.id: one for one in await self._store.permits.of(execution)}
-        waiting = [await self._placed(one, known.get(one.permit)) for one in explanation.waiting]
+        known = {permit.id: permit for permit in await self._store.permits.of(execution)}
+        waiting = [await self._placed(wait, known.get(wait.permit)) for wait in explanation.waiting]
         return replace(explanation, waiting=waiting)
 
     async def _placed(self, waiting: Waiting, permit: PermitRow | None) -> Waiting:
@@ -98,7 +98,7 @@ class Lines:
         ahead = await self._store.permits.ahead(permit)
         allowed = await self._shared.allowed(permit.line)
         most = permit.most or (allowed.units if allowed is not None else None)
-        holders = list(dict.fromkeys(one.execution for one in line.holders))
+        holders = list(dict.fromkeys(permit.execution for permit in line.holders))
         queue = InLine(
             limit=permit.limit, key=permit.key, position=ahead + 1, waiting=line.waiting, used=line.used, most=most,
             holders=holders,
@@ -187,28 +187,28 @@ def limit_of(name: str) -> str:
 # As data
 
 
-def _resource(one: SharedResource, lines: list[LineCount]) -> dict[str, Any]:
-    mine = [line for line in lines if line.line.limit == limit_of(one.name)]
+def _resource(resource: SharedResource, lines: list[LineCount]) -> dict[str, Any]:
+    mine = [line for line in lines if line.line.limit == limit_of(resource.name)]
     return {
-        "name": one.name, "units": one.units, "rate": msgspec.to_builtins(one.rate), "digest": one.digest,
+        "name": resource.name, "units": resource.units, "rate": msgspec.to_builtins(resource.rate), "digest": resource.digest,
         "used": sum(line.used for line in mine), "waiting": sum(line.waiting for line in mine),
     }  # fmt: skip
 
 
-def line_data(one: LineCount) -> dict[str, Any]:
+def line_data(count: LineCount) -> dict[str, Any]:
     """Return a line as it is shown."""
     return {
-        "limit": one.line.limit,
-        "key": one.line.key,
-        "used": one.used,
-        "waiting": one.waiting,
+        "limit": count.line.limit,
+        "key": count.line.key,
+        "used": count.used,
+        "waiting": count.waiting,
     }
 
 
-def _permit(one: PermitRow) -> dict[str, Any]:
+def _permit(permit: PermitRow) -> dict[str, Any]:
     return {
-        "execution": one.execution, "step": one.step or None, "units": one.units, "asked": one.asked,
-        "state": one.state,
+        "execution": permit.execution, "step": permit.step or None, "units": permit.units, "asked": permit.asked,
+        "state": permit.state,
     }  # fmt: skip
 
 

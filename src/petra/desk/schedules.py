@@ -180,8 +180,8 @@ class Schedules:
 def _lineage(namespace: str, name: str, known: tuple[StoredExecution, ...]) -> str:
     """Return the id under which a schedule is begun to be kept: the same whoever begins it."""
     base = f"schedule-{derive('schedule', namespace, name)}"
-    numbers = [one.row.id.removeprefix(f"{base}-").partition(".")[0] for one in known]
-    last = max((int(one) for one in numbers if one.isdecimal()), default=0)
+    numbers = [entry.row.id.removeprefix(f"{base}-").partition(".")[0] for entry in known]
+    last = max((int(number) for number in numbers if number.isdecimal()), default=0)
     return f"{base}-{last + 1}"
 
 

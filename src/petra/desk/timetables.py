@@ -50,9 +50,9 @@ class Timetables:
         cursor: str | None = None
         while len(keepers) < LISTED_MAX:
             page = await self.store.executions(wanted, cursor=cursor, limit=LISTED_MAX)
-            for one in page.rows:
-                if one.row.ended is None and KEEPS in one.row.labels:
-                    keepers.setdefault(one.row.labels[KEEPS], one)
+            for entry in page.rows:
+                if entry.row.ended is None and KEEPS in entry.row.labels:
+                    keepers.setdefault(entry.row.labels[KEEPS], entry)
             cursor = page.cursor
             if cursor is None:
                 break
@@ -103,7 +103,7 @@ class Timetables:
 
     async def is_kept(self, keepers: Sequence[StoredExecution]) -> bool:
         """Whether one of those still keeps the schedule, or has handed on to another that is about to begin."""
-        if any(one.row.ended is None for one in keepers):
+        if any(keeper.row.ended is None for keeper in keepers):
             return True
         return bool(keepers) and _handed_on((await self._view(keepers[0].row.id)).state)
 
@@ -124,9 +124,9 @@ def schedule_data(state: State, table: Timetable) -> dict[str, Any]:
         "cron": schedule.cron, "every_s": schedule.every_s, "at": schedule.at, "timezone": schedule.timezone,
         "words": in_words(schedule), "overlap": schedule.overlap, "catch_up_s": schedule.catch_up_s,
         "jitter_s": schedule.jitter_s, "workload": schedule.workload, "paused": table.paused,
-        "document": table.document, "digest": table.digest, "next": [_nominal(schedule, *one) for one in ahead],
+        "document": table.document, "digest": table.digest, "next": [_nominal(schedule, *time) for time in ahead],
         "due": written(upcoming.due, "UTC") if upcoming is not None else None,
-        "running": list(table.running), "queued": [written(one, schedule.timezone) for one in table.queue],
+        "running": list(table.running), "queued": [written(time, schedule.timezone) for time in table.queue],
         "filling": _filling(table), "started": table.fired, "passed": dict(table.passed), "trouble": table.trouble or None,
         "execution": state.id,
     }  # fmt: skip
@@ -155,7 +155,7 @@ def previewed(schedule: Schedule, now: float, since: str = "", number: int = 10)
     ahead = islice(schedule.rhythm.times(begin), most)
     return {
         "words": in_words(schedule),
-        "next": [_nominal(schedule, *one) for one in ahead],
+        "next": [_nominal(schedule, *time) for time in ahead],
     }
 
 

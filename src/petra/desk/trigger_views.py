@@ -25,10 +25,10 @@ def trigger_data(
         "reason": kept.row.reason or None, "dead": dead, "watch": watch,
         "last": [
             {
-                "execution": one.row.id, "status": one.row.status, "key": one.row.labels.get(EVENT),
-                "started": one.row.started, "ended": one.row.ended,
+                "execution": entry.row.id, "status": entry.row.status, "key": entry.row.labels.get(EVENT),
+                "started": entry.row.started, "ended": entry.row.ended,
             }
-            for one in last
+            for entry in last
         ],
     }  # fmt: skip
 

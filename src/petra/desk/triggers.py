@@ -96,7 +96,7 @@ class DeskTriggers:
         who.must(May.SEE)
         await self._registry.load()
         dead = await self._engine.store.arrivals.dead(who.namespace)
-        return [await self._shown(one, dead) for one in self._registry.of(who.namespace)]
+        return [await self._shown(trigger, dead) for trigger in self._registry.of(who.namespace)]
 
     async def get(self, who: Principal, name: str) -> dict[str, Any]:
         """Return a trigger, with what it started last."""
@@ -194,7 +194,9 @@ class DeskTriggers:
         who.must(May.START)
         if not letters:
             await self._kept(who, name)
-        rows = [await self._letter(who, name, one) for one in letters] or await self._all(who, name)
+        rows = [await self._letter(who, name, letter) for letter in letters] or await self._all(
+            who, name
+        )
         now = self._engine.clock.now()
         await self._engine.store.arrivals.settle(
             [_replace(row, state="waiting", due=now, updated=now, until=None) for row in rows]

@@ -33,9 +33,9 @@ WHOLE_MAX = 64 * 1024 * 1024
 
 def has_references(result: Result) -> bool:
     """Tell whether something of an answer lies elsewhere."""
-    for one in (result.output, result.ctx):
-        if one:  # which mostly there is not
-            for _ in references_within(one):
+    for value in (result.output, result.ctx):
+        if value:  # which mostly there is not
+            for _ in references_within(value):
                 return True
     return False
 
