@@ -184,9 +184,9 @@ def owned_lines(batch: Batch, current: Mapping[int, int]) -> list[LineMoved]:
     if epochs is None:
         return list(batch.moved)
     return [
-        one
-        for one in batch.moved
-        if (shard := one.line.shard) in epochs and epochs[shard] == current.get(shard)
+        move
+        for move in batch.moved
+        if (shard := move.line.shard) in epochs and epochs[shard] == current.get(shard)
     ]
 
 

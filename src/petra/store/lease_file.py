@@ -169,7 +169,7 @@ def _lines(rows: Iterable[PendingRow]) -> bytes:
         (row.lease, row.execution, row.pending.run, row.pending.chunk, row.pending.delivery)
         for row in rows
     )
-    return b"".join(msgspec.json.encode(one) + b"\n" for one in each)
+    return b"".join(msgspec.json.encode(entry) + b"\n" for entry in each)
 
 
 def _read(path: Path) -> Iterator[PendingRow]:

@@ -58,20 +58,20 @@ def _missing(connection: apsw.Connection, heads: Iterable[AnchoredHead]) -> list
     return losses
 
 
-def words(path: Path, found: Sequence[Lost]) -> str:
+def words(path: Path, losses: Sequence[Lost]) -> str:
     """Say what is lost, and what can be done."""
-    names = ", ".join(one.execution for one in found[:NAMED])
-    more = f" and {len(found) - NAMED:,} more" if len(found) > NAMED else ""
-    total = sum(one.count for one in found)
+    names = ", ".join(loss.execution for loss in losses[:NAMED])
+    more = f" and {len(losses) - NAMED:,} more" if len(losses) > NAMED else ""
+    total = sum(loss.count for loss in losses)
     return (
         f"{path} lacks {total:,} {'record' if total == 1 else 'records'} that had been stored, of"
-        f" {'execution' if len(found) == 1 else 'executions'} {names}{more}: {path.name}-wal was damaged or"
+        f" {'execution' if len(losses) == 1 else 'executions'} {names}{more}: {path.name}-wal was damaged or"
         " removed, or an older file was put in its place. Nothing was changed. Bring the files back, or go on"
         " without what is lost: 'petra db accept-loss'"
     )
 
 
-def accept(connection: apsw.Connection, path: Path, found: Sequence[Lost]) -> None:
+def accept(connection: apsw.Connection, path: Path, losses: Sequence[Lost]) -> None:
     """Go on from what is there: the anchor says so from now on, and what is left of the log is kept beside."""
     log = path.with_name(path.name + "-wal")
     if log.exists() and log.stat().st_size:
@@ -80,21 +80,21 @@ def accept(connection: apsw.Connection, path: Path, found: Sequence[Lost]) -> No
         copy.chmod(FILE)
     anchor = path.with_name(path.name + ".heads")
     now: float = connection.execute(_SQL["now"]).get
-    accepted = [msgspec.structs.replace(one, at=now) for one in found]
+    accepted = [msgspec.structs.replace(loss, at=now) for loss in losses]
     replace_anchor(
         anchor,
         AnchorLine(
-            heads=_heads(connection, found), accepted=[*read_anchor(anchor).accepted, *accepted]
+            heads=_heads(connection, losses), accepted=[*read_anchor(anchor).accepted, *accepted]
         ),
     )
 
 
-def _heads(connection: apsw.Connection, found: Iterable[Lost]) -> list[AnchoredHead]:
+def _heads(connection: apsw.Connection, losses: Iterable[Lost]) -> list[AnchoredHead]:
     """Return where the logs that lost something stand now."""
     if not connection.execute(_SQL["has_executions"]).get:
         return []
     rows = [
-        (one.execution, connection.execute(_SQL["head"], (one.execution,)).get) for one in found
+        (loss.execution, connection.execute(_SQL["head"], (loss.execution,)).get) for loss in losses
     ]
     return [head_of(name, row[1], row[2]) for name, row in rows if row is not None]
 

@@ -260,7 +260,7 @@ class MemoryStore:
     ) -> Page[ExecutionCount]:
         """Count executions by something; all of them are looked at."""
         del look_at
-        found = Counter(_counted_as(one.row, by) for one in self._found(wanted, cursor))
+        found = Counter(_counted_as(entry.row, by) for entry in self._found(wanted, cursor))
         counts = [
             ExecutionCount(key=str(key), count=count, status=status)
             for (key, status), count in sorted(found.items())
@@ -289,12 +289,12 @@ class MemoryStore:
         limit: int = READ_LIMIT,
     ) -> list[PendingRow]:
         """List assignments that are out."""
-        found = (
+        places = (
             ((key, *place), pending)
             for key, stream in self._within(shards)
             for place, pending in stream.pending.items()
         )
-        behind = sorted((place, pending) for place, pending in found if place > after)
+        behind = sorted((place, pending) for place, pending in places if place > after)
         return [self._out(place[0], row) for place, row in behind[:limit]]
 
     def _out(self, execution: str, pending: Pending) -> PendingRow:
@@ -370,8 +370,8 @@ class MemoryStore:
         fits = [p for p in self._applied(namespace) if version is None or p.version == version]
         by_path = [p for p in fits if p.path == path]
         by_name = [p for p in fits if p.name == path]
-        found = by_path or by_name
-        return found[-1] if found else None
+        versions = by_path or by_name
+        return versions[-1] if versions else None
 
     async def playbooks(
         self, *, after: str = "", limit: int = PAGE, namespace: str = DEFAULT
@@ -458,8 +458,8 @@ class MemoryStore:
         """Let nobody find the playbooks of a path any more."""
         gone = [p for p in self._applied(namespace) if p.path == path]
         self.accounts.add_notes(note if gone else None)
-        for one in gone:
-            self._playbooks[one.digest, namespace] = msgspec.structs.replace(one, applied=0.0)
+        for row in gone:
+            self._playbooks[row.digest, namespace] = msgspec.structs.replace(row, applied=0.0)
         return len(gone)
 
     async def remove(self, executions: Sequence[str], note: AuditNote | None = None) -> Expired:

@@ -24,8 +24,12 @@ class MemoryAccounts:
         self, kind: str, *, after: str = "", limit: int = ACCOUNTS_MAX
     ) -> list[Account]:
         """List accounts of a kind by name."""
-        accounts = [one for one in self._accounts.values() if one.kind == kind and one.name > after]
-        return sorted(accounts, key=lambda one: one.name)[:limit]
+        accounts = [
+            account
+            for account in self._accounts.values()
+            if account.kind == kind and account.name > after
+        ]
+        return sorted(accounts, key=lambda account: account.name)[:limit]
 
     async def keep(self, account: Account, note: AuditNote | None = None) -> bool:
         """Store an account; False where it is not at the version before this one."""
@@ -46,8 +50,8 @@ class MemoryAccounts:
         """Delete the accounts that were good until then."""
         old = [
             key
-            for key, one in self._accounts.items()
-            if one.until is not None and one.until < before
+            for key, account in self._accounts.items()
+            if account.until is not None and account.until < before
         ]
         for key in old:
             del self._accounts[key]

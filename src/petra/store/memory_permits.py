@@ -74,8 +74,8 @@ class MemoryPermits:
             if known and row.state == "waiting":
                 first.setdefault(row.execution, row)
         return [
-            AheadRow(execution=one, line=first[one].line, ahead=min(most, await self.ahead(first[one])))
-            for one in sorted(first)
+            AheadRow(execution=execution, line=first[execution].line, ahead=min(most, await self.ahead(first[execution])))
+            for execution in sorted(first)
         ]  # fmt: skip
 
     async def totals(self) -> list[LineCount]:

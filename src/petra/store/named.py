@@ -28,25 +28,25 @@ class NamedPlaybook(NamedTuple):
 
 
 async def named(
-    store: Store, given: str, version: str | None = None, namespace: str = DEFAULT
+    store: Store, path: str, version: str | None = None, namespace: str = DEFAULT
 ) -> NamedPlaybook:
     """Return what rows of executions have of a playbook, or of a version of it; nothing has it where there is none."""
-    row = await store.find_playbook(given, version, namespace)
+    row = await store.find_playbook(path, version, namespace)
     if version is not None:
         return (
             NamedPlaybook(row.name, (row.digest,))
             if row is not None
-            else NamedPlaybook(given, (version,))
+            else NamedPlaybook(path, (version,))
         )
-    if row is None or row.path != given or row.name == given:
-        return NamedPlaybook(given)
-    versions = await store.playbook_versions(given, limit=VERSIONS_MAX, namespace=namespace)
-    return NamedPlaybook(row.name, tuple(one.digest for one in versions))
+    if row is None or row.path != path or row.name == path:
+        return NamedPlaybook(path)
+    versions = await store.playbook_versions(path, limit=VERSIONS_MAX, namespace=namespace)
+    return NamedPlaybook(row.name, tuple(version_row.digest for version_row in versions))
 
 
 async def looked_for(store: Store, wanted: Wanted) -> Wanted:
     """Return a filter whose playbook may be a path as rows can answer it."""
     if wanted.playbook is None:
         return wanted
-    found = await named(store, wanted.playbook)
-    return msgspec.structs.replace(wanted, playbook=found.name, digests=found.digests)
+    playbook = await named(store, wanted.playbook)
+    return msgspec.structs.replace(wanted, playbook=playbook.name, digests=playbook.digests)

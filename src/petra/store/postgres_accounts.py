@@ -105,15 +105,15 @@ class PostgresAccounts:
 
 async def append_notes(connection: Any, *notes: AuditNote | None) -> None:
     """Append what is to be noted, if anything is; last in its transaction, for others who note something wait."""
-    given = [note for note in notes if note is not None]
-    if given:
+    fresh = [note for note in notes if note is not None]
+    if fresh:
         await connection.execute(_SQL["lock_audit"])
         last = await connection.fetchrow(_SQL["audit_end"])
-        made = chained(note_of(last) if last else None, given)
-        await connection.executemany(_SQL["note"], [note_columns(row) for row in made])
+        rows = chained(note_of(last) if last else None, fresh)
+        await connection.executemany(_SQL["note"], [note_columns(row) for row in rows])
 
 
 async def has_noted(connection: Any, note: AuditNote) -> bool:
     """Tell whether something was noted lately."""
-    given = (RECENT, note.at, note.body)
-    return await connection.fetchval(_SQL["has_noted"], *given) is not None
+    arguments = (RECENT, note.at, note.body)
+    return await connection.fetchval(_SQL["has_noted"], *arguments) is not None

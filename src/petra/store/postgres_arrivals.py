@@ -33,10 +33,10 @@ class PostgresArrivals:
         if not rows:
             return
         columns = zip(*(arrival_columns(row) for row in _in_order(rows)), strict=True)
-        given = [list(column) for column in columns]
+        arguments = [list(column) for column in columns]
 
         async def work(connection: Any) -> None:
-            await connection.execute(_SQL["insert_arrivals"], *given)
+            await connection.execute(_SQL["insert_arrivals"], *arguments)
 
         await self._write(work)
 
@@ -58,10 +58,10 @@ class PostgresArrivals:
 
     async def settle(self, rows: Sequence[ArrivalRow]) -> None:
         """Store what became of some."""
-        given = [settled_arrival(row) for row in _in_order(rows)]
+        arguments = [settled_arrival(row) for row in _in_order(rows)]
 
         async def work(connection: Any) -> None:
-            await connection.executemany(_SQL["settle_arrival"], given)
+            await connection.executemany(_SQL["settle_arrival"], arguments)
 
         await self._write(work)
 

@@ -45,9 +45,9 @@ def count(wanted: WorkItemFilter) -> Query:
     return _SQL["count_work_items"].format(where=where), values.all
 
 
-def paged(wanted: WorkItemFilter, found: Sequence[Sequence[Any]], limit: int) -> Page[WorkItemRow]:
+def paged(wanted: WorkItemFilter, rows: Sequence[Sequence[Any]], limit: int) -> Page[WorkItemRow]:
     """Return a page of rows, of which one more than ``limit`` was asked for."""
-    return page_of([work_item(row) for row in found], limit, order_of(wanted.sort).cursor)
+    return page_of([work_item(row) for row in rows], limit, order_of(wanted.sort).cursor)
 
 
 def _narrowed(wanted: WorkItemFilter) -> dict[str, Condition]:
@@ -64,8 +64,10 @@ def _narrowed(wanted: WorkItemFilter) -> dict[str, Condition]:
         "due_until": (wanted.due_until,) if wanted.due_until is not None else (),
         "concern": (list(words), wanted.user) if words is not None else (),
     }
-    found: dict[str, Condition] = {name: (name, given) for name, given in asked.items() if given}
-    return found | ({"no_due": ("no_due", ())} if wanted.no_due else {})
+    conditions: dict[str, Condition] = {
+        name: (name, value) for name, value in asked.items() if value
+    }
+    return conditions | ({"no_due": ("no_due", ())} if wanted.no_due else {})
 
 
 def work_item(row: Sequence[Any]) -> WorkItemRow:

@@ -46,7 +46,7 @@ class Values:
 
     def said(self, conditions: Iterable[Condition], of: str = "executions") -> str:
         """Return conditions of a table that all hold."""
-        words = (_SQL[f"{of}_{name}"].format(*map(self.add, given)) for name, given in conditions)
+        words = (_SQL[f"{of}_{name}"].format(*map(self.add, values)) for name, values in conditions)
         return " AND ".join(words) or "true"
 
 
@@ -114,11 +114,11 @@ def looked_at(
     leads = {*_LEADS, "child" if wanted.parent else "playbook"}
     if indexed and len(wanted.text) >= GRAM:
         leads.add("text")
-    lead = {name: one for name, one in conditions.items() if name in leads}
+    lead = {name: condition for name, condition in conditions.items() if name in leads}
     arms = _arms(wanted, lead)
     return LookedAt(
         arms=arms,
-        rest={name: one for name, one in conditions.items() if name not in arms[0]},
+        rest={name: condition for name, condition in conditions.items() if name not in arms[0]},
         order="ASC" if wanted.oldest_first else "DESC",
         look_at=look_at,
         of_all=not {"namespace", "child", "labels", "text"} & arms[0].keys(),
@@ -157,7 +157,7 @@ def _arms(wanted: ExecutionFilter, lead: Conditions) -> tuple[Conditions, ...]:
     statuses = tuple(dict.fromkeys(wanted.statuses))
     if wanted.parent or wanted.labels or not 0 < len(statuses) <= STATUSES_MAX:
         return (lead,)
-    return tuple(lead | {"statuses": ("status", (one,))} for one in statuses)
+    return tuple(lead | {"statuses": ("status", (status,))} for status in statuses)
 
 
 def _narrowed(wanted: ExecutionFilter, cursor: str | None) -> Conditions:
@@ -175,7 +175,7 @@ def _narrowed(wanted: ExecutionFilter, cursor: str | None) -> Conditions:
         "ended_until": wanted.ended_until,
         "labels": msgspec.json.encode(dict(wanted.labels)).decode() if wanted.labels else None,
     }
-    conditions: Conditions = {name: (name, (one,)) for name, one in asked.items() if one is not None}  # fmt: skip
+    conditions: Conditions = {name: (name, (value,)) for name, value in asked.items() if value is not None}  # fmt: skip
     if cursor is not None:
         side = "before" if wanted.oldest_first else "behind"
         conditions[side] = (side, read_cursor(cursor, tuple[float, str]))

@@ -41,10 +41,10 @@ class PostgresNotifications:
 
     async def settle(self, rows: Sequence[NotificationRow], note: AuditNote | None = None) -> None:
         """Store what became of some."""
-        given = [settled_columns(row) for row in sorted(rows, key=lambda row: row.id)]
+        arguments = [settled_columns(row) for row in sorted(rows, key=lambda row: row.id)]
 
         async def work(connection: Any) -> None:
-            await connection.executemany(_SQL["settle_notification"], given)
+            await connection.executemany(_SQL["settle_notification"], arguments)
             await append_notes(connection, note)
 
         await self._write(work)

@@ -30,11 +30,11 @@ class PostgresPermits(SqlPermits):
 
 async def move_lines(connection: Any, moved: Collection[LineMoved]) -> None:
     """Store what was decided about lines; permits are locked in one order, as by those who give them back."""
-    states = sorted(pair for one in moved for pair in one.states)
+    states = sorted(pair for move in moved for pair in move.states)
     if states:
         names, words = [name for name, _ in states], [state for _, state in states]
         await connection.execute(_SQL["move_permits"], names, words)
-    for one in sorted(moved, key=lambda one: one.line):
-        if one.recent is not None:
-            place = (one.line.namespace, one.line.limit, one.line.key)
-            await connection.execute(_SQL["set_recent"], *place, one.recent)
+    for move in sorted(moved, key=lambda move: move.line):
+        if move.recent is not None:
+            place = (move.line.namespace, move.line.limit, move.line.key)
+            await connection.execute(_SQL["set_recent"], *place, move.recent)

@@ -111,8 +111,8 @@ class BatchWriter:
         if batch.moved:
             moved = owned_lines(batch, epochs)
             await move_lines(self._connection, moved)
-            for one in moved:
-                self._letters(Batch(letters=one.letters))
+            for move in moved:
+                self._letters(Batch(letters=move.letters))
         for name, kinds in _STATEMENTS.items():
             if any(self._rows[kind] for kind in kinds):
                 columns = [
@@ -137,7 +137,7 @@ class BatchWriter:
             return {}
         shards: list[int] = []
         if batch.epochs is not None:
-            lines = (one.line.shard for one in batch.moved)
+            lines = (move.line.shard for move in batch.moved)
             shards = sorted({*map(shard_of, names), *lines})
         epochs: dict[int, int] = {}
         for row in await self._connection.fetch(_SQL["lock"], shards, names):
@@ -200,8 +200,8 @@ class BatchWriter:
             if c.row is not None
         ]
         if rows:
-            made = await self._connection.fetch(_SQL["insert_executions"], *_transposed(rows))
-            self._streams.update({row[0]: row[1] for row in made})
+            inserted = await self._connection.fetch(_SQL["insert_executions"], *_transposed(rows))
+            self._streams.update({row[0]: row[1] for row in inserted})
 
     def _collect(self, change: Change, stream: int) -> None:
         rows = self._rows
@@ -237,11 +237,11 @@ class BatchWriter:
         if change.arrivals:
             rows["insert_arrivals"] += map(arrival_columns, change.arrivals)
 
-    def _letters(self, given: Batch | Change) -> None:
-        self._rows["take_letters"] += [(name,) for name in given.taken]
+    def _letters(self, batch: Batch | Change) -> None:
+        self._rows["take_letters"] += [(name,) for name in batch.taken]
         self._rows["post_letters"] += [
             (letter.id, letter.execution, shard_of(letter.execution), letter.body, letter.at)
-            for letter in given.letters
+            for letter in batch.letters
         ]
 
     def _update(self, change: Change, stream: int) -> None:
@@ -256,7 +256,7 @@ class BatchWriter:
     async def _playbooks(self, playbooks: Iterable[PlaybookRow]) -> tuple[str, ...]:
         """Write playbooks, those of one path one after the other; return those that are stale."""
         stale = []
-        for p in sorted(playbooks, key=lambda one: one.path):
+        for p in sorted(playbooks, key=lambda row: row.path):
             if p.applied:
                 await self._connection.execute(_SQL["lock_path"], f"{p.namespace} {p.path}")
             current = await self._connection.fetchrow(
@@ -300,15 +300,15 @@ async def remove_streams(
     return gone
 
 
-async def _delete(connection: Connection, found: Sequence[Sequence[Any]]) -> list[tuple[str, int]]:
+async def _delete(connection: Connection, rows: Sequence[Sequence[Any]]) -> list[tuple[str, int]]:
     """Delete executions with all that belongs to them but their records, which become doomed."""
-    streams = [row[0] for row in found]
+    streams = [row[0] for row in rows]
     if streams:
         await connection.execute(_SQL["expire_objects"], streams)
         await connection.execute(_SQL["doom"], streams)
         for table in STREAM_TABLES:
             await connection.execute(_SQL["expire_streams"].format(table=table), streams)
-    return [(row[1], row[2]) for row in found]
+    return [(row[1], row[2]) for row in rows]
 
 
 async def archive(connection: Connection, path: str, namespace: str, note: AuditNote | None) -> int:

@@ -34,16 +34,16 @@ class Remembered(Generic[K, V]):
             return known
         mark = self._reading[key] = object()
         try:
-            found = await read()
+            value = await read()
         finally:
             unchanged = self._reading.get(key) is mark
             if unchanged:
                 del self._reading[key]
-        if unchanged and found is not None:
-            self._kept[key] = found
+        if unchanged and value is not None:
+            self._kept[key] = value
             while len(self._kept) > self._most:
                 self._kept.popitem(last=False)
-        return found
+        return value
 
     @contextmanager
     def changing(self, *keys: K) -> Iterator[None]:

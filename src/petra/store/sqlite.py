@@ -413,7 +413,7 @@ class SqliteStore:
         return await self._delete(lambda c: writing.remove_streams(c, executions, note))
 
     async def _delete(self, work: Callable[[apsw.Connection], list[tuple[str, int]]]) -> Expired:
-        gone = await self._write(work, gone=lambda found: [name for name, _ in found], aside=True)
+        gone = await self._write(work, gone=lambda rows: [name for name, _ in rows], aside=True)
         while await self._write(writing.purge_records, aside=True):
             pass
         await self._tallies.tend()
@@ -562,14 +562,14 @@ class SqliteStore:
     async def verify(self) -> list[str]:
         """Check the file, the links of every chain and the heads."""
         faults = await self._read(reading.verify)
-        return faults + [f"execution '{one.execution}': {one}" for one in await self.lost()]
+        return faults + [f"execution '{loss.execution}': {loss}" for loss in await self.lost()]
 
     async def lost(self) -> list[Lost]:
         """Return what had been stored and is not there, whoever writes meanwhile."""
         ask = lambda c: losses.lost(c, anchor_of(self.path), all_of_it=True)  # noqa: E731 - twice
         before = await self._read(ask)
         # what was deleted after the anchor had been read is named in it by now
-        return [one for one in await self._read(ask) if one in before] if before else []
+        return [loss for loss in await self._read(ask) if loss in before] if before else []
 
     async def accepted(self) -> list[Lost]:
         """Return what was lost once and accepted."""

@@ -50,9 +50,9 @@ class SqliteAccounts:
         self, kind: str, *, after: str = "", limit: int = ACCOUNTS_MAX
     ) -> list[Account]:
         """List accounts of a kind by name."""
-        given = (kind, after, limit)
+        arguments = (kind, after, limit)
         return await self._read(
-            lambda c: [account_of(row) for row in c.execute(_SQL["accounts"], given)]
+            lambda c: [account_of(row) for row in c.execute(_SQL["accounts"], arguments)]
         )
 
     async def keep(self, account: Account, note: AuditNote | None = None) -> bool:
@@ -105,7 +105,7 @@ class SqliteAccounts:
         before: int | None = None,
     ) -> list[AuditRow]:
         """List entries behind a number, oldest first; with ``before`` those before that one, newest first."""
-        given = {
+        arguments = {
             "after": after,
             "limit": limit,
             "namespace": namespace,
@@ -113,22 +113,22 @@ class SqliteAccounts:
             "before": before,
         }
         query = _SQL["audit" if before is None else "audit_backwards"]
-        return await self._read(lambda c: [note_of(row) for row in c.execute(query, given)])
+        return await self._read(lambda c: [note_of(row) for row in c.execute(query, arguments)])
 
 
 def append_notes(connection: apsw.Connection, *notes: AuditNote | None) -> None:
     """Append what is to be noted, if anything is, in a transaction that the caller began."""
-    given = [note for note in notes if note is not None]
-    if given:
+    fresh = [note for note in notes if note is not None]
+    if fresh:
         last = connection.execute(_SQL["audit_end"]).fetchone()
-        made = chained(note_of(last) if last else None, given)
-        connection.executemany(_SQL["note"], [note_columns(row) for row in made])
+        rows = chained(note_of(last) if last else None, fresh)
+        connection.executemany(_SQL["note"], [note_columns(row) for row in rows])
 
 
 def has_noted(connection: apsw.Connection, note: AuditNote) -> bool:
     """Tell whether something was noted lately."""
-    given = (RECENT, note.at, note.body)
-    return connection.execute(_SQL["has_noted"], given).fetchone() is not None
+    arguments = (RECENT, note.at, note.body)
+    return connection.execute(_SQL["has_noted"], arguments).fetchone() is not None
 
 
 def _account(connection: apsw.Connection, kind: str, name: str) -> Account | None:
@@ -136,6 +136,6 @@ def _account(connection: apsw.Connection, kind: str, name: str) -> Account | Non
     return account_of(row) if row else None
 
 
-def _changed(connection: apsw.Connection, query: str, given: tuple[Any, ...]) -> int:
-    connection.execute(_SQL[query], given)
+def _changed(connection: apsw.Connection, query: str, arguments: tuple[Any, ...]) -> int:
+    connection.execute(_SQL[query], arguments)
     return connection.changes()

@@ -34,9 +34,9 @@ class SqliteArrivals:
     async def _rows(self, query: str, **given: object) -> list[Any]:
         return await self._read(lambda c: c.execute(_SQL[query], given).fetchall())
 
-    async def _many(self, query: str, given: Sequence[tuple[Any, ...]]) -> None:
+    async def _many(self, query: str, rows: Sequence[tuple[Any, ...]]) -> None:
         def work(connection: apsw.Connection) -> None:
-            connection.executemany(_SQL[query], given)
+            connection.executemany(_SQL[query], rows)
 
         await self._write(work)
 
@@ -51,8 +51,8 @@ class SqliteArrivals:
 
     async def known(self, names: Collection[str]) -> set[str]:
         """Return those of some ids that are there."""
-        given = msgspec.json.encode(list(names)).decode()
-        return {name for (name,) in await self._rows("known_arrivals", ids=given)}
+        ids = msgspec.json.encode(list(names)).decode()
+        return {name for (name,) in await self._rows("known_arrivals", ids=ids)}
 
     async def due(
         self, until: float, *, shards: Collection[int] | None = None, limit: int = ARRIVALS_MAX

@@ -141,7 +141,7 @@ def _looked_at(
     else:
         spaces = () if wanted.parent or wanted.namespace is not None else _spaces(connection)
         sql, lead = _in_order(wanted, conditions, values, order, spaces)
-    rest = {name: one for name, one in conditions.items() if name not in lead}
+    rest = {name: condition for name, condition in conditions.items() if name not in lead}
     return _LookedAt(sql=sql, rest=_all(rest), values=values)
 
 
@@ -158,16 +158,16 @@ def _in_order(
     """
     own = {"child", "parent"} if wanted.parent else {"playbook"}
     names = {"namespace", *_IN_TIME, *own}
-    arms = [{name: one for name, one in conditions.items() if name in names}]
+    arms = [{name: condition for name, condition in conditions.items() if name in names}]
     statuses = tuple(dict.fromkeys(wanted.statuses))
     if not wanted.parent and 0 < len(statuses) <= STATUSES_MAX:
         values |= {f"status{n}": status for n, status in enumerate(statuses)}
         each = [_SQL["executions_status"].format(n=n) for n in range(len(statuses))]
-        arms = [arms[0] | {"statuses": one} for one in each]
+        arms = [arms[0] | {"statuses": status} for status in each]
     if 0 < len(spaces) <= SPACES_MAX:
         values |= {f"space{n}": space for n, space in enumerate(spaces)}
         each = [_SQL["executions_one_space"].format(n=n) for n in range(len(spaces))]
-        arms = [arm | {"namespace": one} for one in each for arm in arms]
+        arms = [arm | {"namespace": namespace} for namespace in each for arm in arms]
     all_arms = " UNION ALL ".join(_SQL["arm"].format(lead=_all(arm)) for arm in arms)
     return _SQL["looked_at"].format(arms=all_arms, order=order), arms[0]
 

@@ -50,10 +50,10 @@ class SqliteNotifications:
 
     async def settle(self, rows: Sequence[NotificationRow], note: AuditNote | None = None) -> None:
         """Store what became of some."""
-        given = [settled_columns(row) for row in rows]
+        arguments = [settled_columns(row) for row in rows]
 
         def work(connection: apsw.Connection) -> None:
-            connection.executemany(_SQL["settle_notification"], given)
+            connection.executemany(_SQL["settle_notification"], arguments)
             append_notes(connection, note)
 
         await self._write(work)

@@ -43,9 +43,9 @@ class SqlitePermits(SqlPermits):
 
 def move_lines(connection: apsw.Connection, moved: Collection[LineMoved]) -> None:
     """Store what was decided about lines."""
-    for one in moved:
-        states = [(state, name) for name, state in one.states]
+    for move in moved:
+        states = [(state, name) for name, state in move.states]
         connection.executemany(_SQL["move_permit"], states)
-        if one.recent is not None:
-            place = (one.line.namespace, one.line.limit, one.line.key)
-            connection.execute(_SQL["set_recent"], (*place, one.recent))
+        if move.recent is not None:
+            place = (move.line.namespace, move.line.limit, move.line.key)
+            connection.execute(_SQL["set_recent"], (*place, move.recent))

@@ -253,17 +253,17 @@ class BatchWriter:
             for r in records:
                 yield base | r.seq, r.type, r.at, r.hash, r.previous, r.body
 
-    def _letters(self, given: Batch | Change) -> None:
-        self._rows["take_letter"] += [(name,) for name in given.taken]
+    def _letters(self, batch: Batch | Change) -> None:
+        self._rows["take_letter"] += [(name,) for name in batch.taken]
         self._rows["post_letter"] += [
             (letter.id, letter.execution, shard_of(letter.execution), letter.body, letter.at)
-            for letter in given.letters
+            for letter in batch.letters
         ]
 
     def _lines(self, moved: list[LineMoved]) -> None:
         move_lines(self._connection, moved)
-        for one in moved:
-            self._letters(Batch(letters=one.letters))
+        for move in moved:
+            self._letters(Batch(letters=move.letters))
 
     def _update(self, change: Change, stream: int, moved: LogHead, *, stays: bool) -> None:
         if change.row is not None:
@@ -339,16 +339,16 @@ def remove_streams(
     return _delete(connection, streams)
 
 
-def _delete(connection: apsw.Connection, found: Sequence[tuple[Any, ...]]) -> list[tuple[str, int]]:
+def _delete(connection: apsw.Connection, rows: Sequence[tuple[Any, ...]]) -> list[tuple[str, int]]:
     """Delete executions with all that belongs to them but their records, which become doomed."""
     sql = load_queries("sqlite")
-    for stream, _, _ in found:
+    for stream, _, _ in rows:
         connection.execute(sql["expire_objects"], (stream,))
         connection.execute(sql["expire_offers"], (stream,))
         for table in STREAM_TABLES:
             connection.execute(sql["expire_streams"].format(table=table), (stream,))
         connection.execute(sql["doom"], (stream,))
-    return [(str(execution), int(version or 0)) for _, execution, version in found]
+    return [(str(execution), int(version or 0)) for _, execution, version in rows]
 
 
 def archive(connection: apsw.Connection, path: str, namespace: str, note: AuditNote | None) -> int:
