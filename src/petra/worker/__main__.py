@@ -73,8 +73,8 @@ async def _work(options: argparse.Namespace, connection: socket.socket) -> None:
         nonlocal stream
         if stream is None:
             raise ClosedError("an inherited socket is not connected twice")
-        found, stream = stream, None
-        return found
+        accepted, stream = stream, None
+        return accepted
 
     offer = Offer(
         name=options.name,

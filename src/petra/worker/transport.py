@@ -98,6 +98,6 @@ class InProcess:
 
 def in_process() -> tuple[InProcess, InProcess]:
     """Return the two ends of a connection inside this loop."""
-    one, other = InProcess(), InProcess()
-    one._peer, other._peer = other, one  # noqa: SLF001
-    return one, other
+    engine_end, other = InProcess(), InProcess()
+    engine_end._peer, other._peer = other, engine_end  # noqa: SLF001
+    return engine_end, other
