@@ -65,7 +65,7 @@ def _unknown(value: Any, shape: Any) -> Iterator[Fault]:
         return
     if not (issubclass(shape, msgspec.Struct) and shape.__struct_config__.forbid_unknown_fields):
         return
-    known = [one.encode_name for one in msgspec.structs.fields(shape)]
+    known = [part.encode_name for part in msgspec.structs.fields(shape)]
     # to look for what is like a name takes longer the longer it is
     unknown = [one[:NAME_MAX] for one in value if one not in known]
     for name in unknown[:NAMED_MAX]:

@@ -86,9 +86,9 @@ class Journal:
 
     def _wake(self) -> None:
         waiting, self._waiting = self._waiting, set()
-        for one in waiting:
-            if not one.done():
-                one.set_result(None)
+        for future in waiting:
+            if not future.done():
+                future.set_result(None)
 
     def cursor(self, number: int) -> str:
         """Return how a reader names a message."""

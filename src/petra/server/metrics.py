@@ -45,7 +45,7 @@ class Metrics:
         self._asked = now
         store = service.engine.store
         counts = await store.count_executions(ExecutionFilter(), "status")
-        self._statuses = {one.key: one.count for one in counts.rows}
+        self._statuses = {count.key: count.count for count in counts.rows}
         self._notifications = await store.notifications.count()
         self._limits = limits_in_numbers(await store.permits.totals())
 

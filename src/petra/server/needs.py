@@ -96,8 +96,9 @@ def _methods(request: Request[Any, Any, Any]) -> Response[None]:
     here = request.scope.get("path_template")
     if "/playbooks/" in str(here) and request.url.path.endswith(_OF_A_PATH):
         return Response(None, status_code=204, headers={"Allow": "GET, OPTIONS"})
-    routes = [one for one in request.app.routes if one.path_format == here]
-    methods = {method for one in routes for method in one.methods}  # several may share an address
+    routes = [route for route in request.app.routes if route.path_format == here]
+    # several may share an address
+    methods = {method for route in routes for method in route.methods}
     return Response(None, status_code=204, headers={"Allow": ", ".join(sorted(methods))})
 
 

@@ -209,7 +209,7 @@ def _body(call: _Call, shapes: _Shapes) -> None:
 
 def _there(schema: dict[str, Any]) -> dict[str, Any]:
     """Describe a parameter that is there: one that may be left out is null for its handler only."""
-    kinds = [one for one in schema.get("oneOf", ()) if one != {"type": "null"}]
+    kinds = [kind for kind in schema.get("oneOf", ()) if kind != {"type": "null"}]
     if len(kinds) != 1:
         return schema
     return {**kinds[0], **{key: value for key, value in schema.items() if key != "oneOf"}}

@@ -80,7 +80,7 @@ class Operations:
         who.must(May.SEE)
         within = msgspec.structs.replace(wanted, namespace=who.namespace)
         counts = await self._desk.engine.store.count_executions(within, "status")
-        return sum(one.count for one in counts.rows)
+        return sum(count.count for count in counts.rows)
 
     async def begin(self, who: Principal, wanted: WantedOperation) -> Operation:
         """Write an operation down and set about it; of a filter, those that have started by now.
@@ -122,7 +122,11 @@ class Operations:
 
     async def all(self, who: Principal) -> list[Operation]:
         """List the operations of the namespace."""
-        return [one async for one in self._known() if one.asker.namespace == who.namespace]
+        return [
+            operation
+            async for operation in self._known()
+            if operation.asker.namespace == who.namespace
+        ]
 
     async def stop(self, who: Principal, name: str) -> Operation | None:
         """Stop an operation: what is done stays done."""
@@ -219,7 +223,7 @@ class Operations:
             return names, str(begin + len(names)), begin + PAGE >= len(operation.ids)
         store = self._desk.engine.store
         page = await store.executions(operation.wanted, cursor=operation.cursor, limit=PAGE)
-        return [one.row.id for one in page.rows], page.cursor, page.cursor is None
+        return [entry.row.id for entry in page.rows], page.cursor, page.cursor is None
 
     async def _act(self, who: Principal, operation: Operation, execution: str) -> str:
         """Ask one execution; return why not, if it was refused."""

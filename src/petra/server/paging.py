@@ -37,7 +37,7 @@ def paged(
     if cursor is not None:
         behind = _read(cursor)
         try:
-            ordered = [one for one in ordered if key(one) > behind]
+            ordered = [item for item in ordered if key(item) > behind]
         except TypeError:
             raise _strange(cursor) from None
     more = len(ordered) > most
@@ -49,7 +49,7 @@ def page_data(
     items: Iterable[dict[str, Any]], names: tuple[str, ...], cursor: str | None, limit: int
 ) -> dict[str, Any]:
     """Return a page of a list of plain data, ordered by some of its fields."""
-    page, behind = paged(items, lambda one: tuple(one[name] for name in names), cursor, limit)
+    page, behind = paged(items, lambda item: tuple(item[name] for name in names), cursor, limit)
     return {"items": page, "next": behind}
 
 

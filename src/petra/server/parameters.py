@@ -80,7 +80,7 @@ def _no_texts(handler: BaseRouteHandler) -> frozenset[str]:
     """Return the parameters of a call that are no texts: of those the framework takes the word null for none."""
     fields = handler.parsed_fn_signature.parameters.items()
     return frozenset(
-        name for name, one in fields if one.is_optional and not one.has_inner_subclass_of(str)
+        name for name, field in fields if field.is_optional and not field.has_inner_subclass_of(str)
     )
 
 
@@ -141,11 +141,11 @@ def wait_of(prefer: str | None) -> float:
     return 0.0
 
 
-def whole_number(given: str) -> int | None:
+def whole_number(text: str) -> int | None:
     """Return the number that a header has; None where it is none, or beyond those that every program knows.
 
     Other scripts have digits, too, which ``int`` does not read; and of very many it reads none at all.
     """
-    if not (given.isascii() and given.isdigit() and len(given) <= DIGITS_MAX):
+    if not (text.isascii() and text.isdigit() and len(text) <= DIGITS_MAX):
         return None
-    return min(int(given), LARGEST)
+    return min(int(text), LARGEST)

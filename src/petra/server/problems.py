@@ -128,10 +128,10 @@ def _refusal(error: Exception) -> ProblemError:
         case ProblemError():
             return error
         case InvalidPlaybookError():
-            places = [problem_data(one) for one in error.problems]
+            places = [problem_data(place) for place in error.problems]
             return ProblemError("invalid-playbook", "the playbook has errors", places)
         case UnsoundError():
-            places = [problem_data(one) for one in error.problems]
+            places = [problem_data(place) for place in error.problems]
             return ProblemError("invalid-playbook", str(error), places)
         case UnicodeDecodeError():
             return ProblemError("bad-request", "the body is not UTF-8")
@@ -168,14 +168,14 @@ _BY_STATUS: Final = {
 
 def unread(faults: list[Fault]) -> ProblemError:
     """Return the problem of a request with these faults; the detail names them, or the first of many."""
-    told = "; ".join(f"{one['pointer']} {one['message']}".strip() for one in faults[:TOLD])
+    told = "; ".join(f"{fault['pointer']} {fault['message']}".strip() for fault in faults[:TOLD])
     return ProblemError("bad-request", f"the request cannot be read: {told}", faults)
 
 
 def _sent_as(handler: BaseRouteHandler) -> dict[str, str]:
     """Return what the parameters and headers of a call are called where they are sent, by what its handler calls them."""
     fields = handler.parsed_fn_signature.parameters.items()
-    sent = {name: getattr(one.kwarg_definition, "name", None) for name, one in fields}
+    sent = {name: getattr(field.kwarg_definition, "name", None) for name, field in fields}
     return {name: as_sent for name, as_sent in sent.items() if as_sent}
 
 

@@ -30,7 +30,7 @@ class Proxies:
         if not said and not self._proxies:
             await self._inner(scope, receive, send)
             return
-        kept = [one for one in scope["headers"] if one[0] not in _HEADERS]
+        kept = [header for header in scope["headers"] if header[0] not in _HEADERS]
         peer, port = scope.get("client") or ("", 0)
         changed = {**scope, "headers": kept}
         if self._proxies and is_trusted(peer, self._proxies):
@@ -44,9 +44,9 @@ class Proxies:
         scheme = str(scope["scheme"])
         if said.get(b"x-forwarded-proto", b"").strip().lower() in (b"https", b"wss"):
             scheme = _SECURE.get(scheme, scheme)
-        headers = [one for one in scope["headers"] if one[0] not in _HEADERS]
+        headers = [header for header in scope["headers"] if header[0] not in _HEADERS]
         if host := said.get(b"x-forwarded-host", b"").partition(b",")[0].strip():
-            headers = [*(one for one in headers if one[0] != b"host"), (b"host", host)]
+            headers = [*(header for header in headers if header[0] != b"host"), (b"host", host)]
         origin = origin_of(peer, came_from, self._proxies)
         return {
             "client": (origin, port if origin == peer else 0), "scheme": scheme, "headers": headers, PROXIED: True,

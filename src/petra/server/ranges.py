@@ -147,8 +147,8 @@ async def _together(reader: RangeReader, value: dict[str, Any]) -> Any:
         raise ProblemError(
             "too-large", f"its pieces have more than {OBJECT_MAX:,} bytes; name a part of it"
         )
-    found = {piece["key"]: await reader.get(piece) for piece in objects_of(value)}
-    return look_through(value, lambda one: found[one["key"]])
+    pieces = {piece["key"]: await reader.get(piece) for piece in objects_of(value)}
+    return look_through(value, lambda reference: pieces[reference["key"]])
 
 
 async def _with_name(reader: RangeReader, value: dict[str, Any], name: str) -> dict[str, Any]:
@@ -156,9 +156,9 @@ async def _with_name(reader: RangeReader, value: dict[str, Any], name: str) -> d
     if name in value["tail"]:
         return dict(value["tail"])
     for piece in reversed(objects_of(value)):
-        found = await reader.get(piece)
-        if isinstance(found, dict) and name in found:
-            return found
+        entries = await reader.get(piece)
+        if isinstance(entries, dict) and name in entries:
+            return entries
     return {}
 
 

@@ -42,7 +42,7 @@ class Reach:
         """Return its address for a browser; ``names`` are those of its certificate."""
         host = self.host
         if host in _ANYWHERE:
-            host = next((one for one in sorted(names) if "*" not in one), "127.0.0.1")
+            host = next((name for name in sorted(names) if "*" not in name), "127.0.0.1")
         host = f"[{host}]" if ":" in host else host
         return f"{self.scheme}://{host}:{port}"
 
@@ -110,7 +110,7 @@ class Names:
         if name in self._own:
             return True
         meant = {name, "*." + name.partition(".")[2]}
-        return any(one.lower() in meant for one in self._certified())
+        return any(certified.lower() in meant for certified in self._certified())
 
 
 def _split(host: str) -> tuple[str, str | None]:
@@ -127,7 +127,7 @@ def is_trusted(address: str, proxies: Iterable[Network]) -> bool:
         ip = ip_address(address)
     except ValueError:
         return False
-    return any(ip in one for one in proxies)
+    return any(ip in network for network in proxies)
 
 
 def is_here(address: str) -> bool:

@@ -109,7 +109,7 @@ class Service:
     def held_by(self, who: Principal) -> set[str]:
         """Return the executions that workers of a name have runs of."""
         own = [worker for worker, his in self.workers.items() if his == who]
-        return {one for worker in own for one in worker.executions()}
+        return {execution for worker in own for execution in worker.executions()}
 
     def hears(self, worker: WorkerSocket) -> Hears:
         """Return who takes what a worker elsewhere says."""

@@ -50,8 +50,8 @@ class SharedRoom:
 
     def _shared(self) -> Counter[str]:
         gets = Counter[str]()
-        for engine, given in self._given.items():
-            if given <= 0 and self._busy[engine] <= 0:
+        for engine, room in self._given.items():
+            if room <= 0 and self._busy[engine] <= 0:
                 self._give(engine, gets)
         while self._spare > 0 and (wanting := [one for one, most in self._wanted.items() if most]):
             for engine in wanting[: self._spare]:

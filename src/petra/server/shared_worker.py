@@ -234,8 +234,8 @@ class SharedWorker:
         """Tell the worker what an engine says, and engines what room they get for that."""
         gets = Counter[str]()
         if isinstance(frame, f.Assignments):
-            for one in frame.assignments:
-                self._note(one.lease, one.execution, name)
+            for assignment in frame.assignments:
+                self._note(assignment.lease, assignment.execution, name)
             gets = self._room.used(name, len(frame.assignments))
         elif isinstance(frame, f.Ack):
             last = [lease for lease, part in frame.parts if self._reported.get(lease) == part]

@@ -42,7 +42,7 @@ class Certificate:
 
     def _look(self) -> _Stamp:
         stats = [file.stat() for file in self._files]
-        return tuple((one.st_mtime_ns, one.st_size, one.st_ino) for one in stats)
+        return tuple((stat.st_mtime_ns, stat.st_size, stat.st_ino) for stat in stats)
 
     def _read(self) -> ssl.SSLContext:
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
@@ -75,5 +75,5 @@ def names_of(certificate: Path) -> frozenset[str]:
         names = read.extensions.get_extension_for_class(SubjectAlternativeName).value
     except ExtensionNotFound:
         return frozenset()
-    addresses = {str(one) for one in names.get_values_for_type(IPAddress)}
+    addresses = {str(address) for address in names.get_values_for_type(IPAddress)}
     return frozenset(names.get_values_for_type(DNSName)) | addresses

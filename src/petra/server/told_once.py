@@ -23,13 +23,13 @@ class ToldOnce:
         """Return what is said under a key, if it is kept."""
         return self._kept.get(key)
 
-    def keep(self, key: Hashable, made: bytes) -> bytes:
+    def keep(self, key: Hashable, body: bytes) -> bytes:
         """Keep what was made for who comes next; return it."""
-        if len(made) <= KEPT_BYTES:
-            self._kept[key] = made
+        if len(body) <= KEPT_BYTES:
+            self._kept[key] = body
             while len(self._kept) > KEPT_MAX:
                 self._kept.popitem(last=False)
-        return made
+        return body
 
     async def made(self, key: Hashable, make: Callable[[], Awaitable[bytes]]) -> bytes:
         """Return what is made under a key by one for all who wait for it; it is seen through, whoever waits no more."""

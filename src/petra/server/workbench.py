@@ -67,7 +67,7 @@ def check_text(text: str) -> dict[str, Any]:
             "states": proof.states,
             "gated": proof.gated,
             "counterexample": list(proof.counterexample),
-            "findings": [problem_data(one) for one in proof.problems],
+            "findings": [problem_data(problem) for problem in proof.problems],
             "frames": way_of(reading, proof.counterexample) if proof.counterexample else None,
             "notes": [proof.note] if proof.note else [],
         }
@@ -77,7 +77,7 @@ def check_text(text: str) -> dict[str, Any]:
 def placed_problems(text: str, problems: Sequence[Problem]) -> list[dict[str, Any]]:
     """Return problems with where they end, and what would mend them."""
     outline, starts = text_of(text), line_starts(text)
-    return [_problem(outline, starts, one) for one in problems]
+    return [_problem(outline, starts, problem) for problem in problems]
 
 
 def _problem(text: Text, starts: Sequence[int], problem: Problem) -> dict[str, Any]:
@@ -108,10 +108,10 @@ def complete_at(place: Bench) -> dict[str, Any]:
     words = complete(place.text, _offset(place, starts))
     items = [
         {
-            "label": one.label, "kind": one.kind, "about": one.about, "insert": one.insert,
-            **_place("", place.text, starts, one.start), **_place("end_", place.text, starts, one.end),
+            "label": word.label, "kind": word.kind, "about": word.about, "insert": word.insert,
+            **_place("", place.text, starts, word.start), **_place("end_", place.text, starts, word.end),
         }
-        for one in words[:CASES_MAX]
+        for word in words[:CASES_MAX]
     ]  # fmt: skip
     return {"items": items, "next": None}
 

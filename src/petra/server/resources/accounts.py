@@ -96,8 +96,8 @@ async def tokens(
 ) -> Page[TokenItem]:
     """List the tokens that you may revoke, the latest first."""
     issued = await service.register.tokens(who)
-    page, behind = paged(issued, lambda one: (-one.created, one.id), cursor, limit)
-    return Page(items=[TokenItem(**token_data(one)) for one in page], next=behind)
+    page, behind = paged(issued, lambda row: (-row.created, row.id), cursor, limit)
+    return Page(items=[TokenItem(**token_data(row)) for row in page], next=behind)
 
 
 @post("/tokens", status_code=201, opt=KNOWN)
@@ -128,8 +128,8 @@ async def sessions(
 ) -> Page[SessionItem]:
     """List your sessions, the latest first."""
     begun = await service.register.sessions(who)
-    page, behind = paged(begun, lambda one: (-one.created, one.id), cursor, limit)
-    return Page(items=[_session(one, request.state.session) for one in page], next=behind)
+    page, behind = paged(begun, lambda session: (-session.created, session.id), cursor, limit)
+    return Page(items=[_session(session, request.state.session) for session in page], next=behind)
 
 
 @delete("/sessions/{session:str}", status_code=204, opt=KNOWN)
@@ -146,7 +146,7 @@ async def roles(who: Who, limit: Limit = MOST, cursor: Cursor = None) -> Page[Ro
         RoleItem(role=role, may=sorted(power.name.lower() for power in may))
         for role, may in POWERS.items()
     ]
-    page, behind = paged(known, lambda one: (one.role,), cursor, limit)
+    page, behind = paged(known, lambda item: (item.role,), cursor, limit)
     return Page(items=page, next=behind)
 
 
@@ -156,7 +156,7 @@ async def namespaces(
 ) -> Page[str]:
     """List the namespaces in which you have a role."""
     known = await service.register.namespaces(who)
-    page, behind = paged(known, lambda one: (one,), cursor, limit)
+    page, behind = paged(known, lambda namespace: (namespace,), cursor, limit)
     return Page(items=page, next=behind)
 
 
@@ -194,7 +194,7 @@ async def audit(
         namespace=namespace,
         actor=actor,
     )
-    items = [{**one, "at": moment(one["at"])} for one in entries]
+    items = [{**entry, "at": moment(entry["at"])} for entry in entries]
     return Page(items=items, next=str(entries[-1]["number"]) if len(entries) == limit else None)
 
 

@@ -164,7 +164,9 @@ async def _was_awaited(service: TheService, execution: str, name: str, version: 
         execution, after=max(0, version - LOOKED_BACK), limit=LOOKED_BACK
     )
     events = [from_row(row).event for row in rows if row.seq <= version]
-    signals = [one for one in events if isinstance(one, e.SignalReceived) and one.name == name]
+    signals = [
+        event for event in events if isinstance(event, e.SignalReceived) and event.name == name
+    ]
     return bool(signals) and signals[-1].run is not None
 
 

@@ -40,7 +40,10 @@ async def migrate(service: TheService, request: AnyHttpRequest) -> dict[str, Any
 
 def _migrated(text: str) -> dict[str, Any]:
     migrated = migrated_text(text, "playbook.yaml")
-    return {"text": migrated.text, "problems": [problem_data(one) for one in migrated.problems]}
+    return {
+        "text": migrated.text,
+        "problems": [problem_data(problem) for problem in migrated.problems],
+    }
 
 
 @get("/schema", opt=KNOWN)

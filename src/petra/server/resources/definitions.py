@@ -142,14 +142,14 @@ async def heat_of(service: TheService, here: Here, path: str, last: int) -> dict
         raise ProblemError("not-found", f"no playbook '{path[:100]}' was applied")
     wanted = ExecutionFilter(playbook=row.name)
     page = await service.desk.executions(here, wanted, limit=last)
-    short = [one for one in page.rows if one.version <= LONG]
-    stories = [await service.stories.of(one.row.id) for one in short]
+    short = [entry for entry in page.rows if entry.version <= LONG]
+    stories = [await service.stories.of(entry.row.id) for entry in short]
     return {
         "path": row.path,
         "playbook": row.name,
         "executions": len(stories),
-        "statuses": dict(Counter(one.row.status for one in page.rows)),
-        "last": [{"id": one.row.id, "status": one.row.status} for one in page.rows[:20]],
+        "statuses": dict(Counter(entry.row.status for entry in page.rows)),
+        "last": [{"id": entry.row.id, "status": entry.row.status} for entry in page.rows[:20]],
         **await service.long_work.aside(lambda: summed(stories)),
     }
 
@@ -202,8 +202,8 @@ async def standing_of(service: TheService, here: Here, path: str) -> dict[str, A
         "path": row.path,
         "digest": row.digest,
         "proof": await _proof(service, row),
-        "open": sum(one.count for one in counted.rows if one.key in LIVE),
-        "last": [{"id": one.row.id, "status": one.row.status} for one in page.rows],
+        "open": sum(count.count for count in counted.rows if count.key in LIVE),
+        "last": [{"id": entry.row.id, "status": entry.row.status} for entry in page.rows],
     }
 
 
@@ -213,7 +213,7 @@ async def _proof(service: TheService, row: PlaybookRow) -> dict[str, Any]:
     except InvalidPlaybookError:
         return {"verdict": "undecided", "gated": False, "words": "this version cannot read it"}
     proof = await service.engine.proofs.proof(service.engine.cache.compiled(playbook))
-    words = proof.note or next((one.message for one in proof.problems), "")
+    words = proof.note or next((problem.message for problem in proof.problems), "")
     return {"verdict": proof.verdict, "gated": proof.gated, "words": words}
 
 

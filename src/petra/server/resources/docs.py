@@ -49,9 +49,9 @@ def _page(schema: dict[str, Any], prefix: str) -> Response[str]:
 
 def _call(method: str, path: str, operation: dict[str, Any]) -> str:
     rows = "".join(
-        f"<tr><td><code>{escape(one['name'])}</code></td><td>{escape(one['in'])}</td>"
-        f"<td>{'needed' if one.get('required') else ''}</td></tr>"
-        for one in operation.get("parameters", ())
+        f"<tr><td><code>{escape(parameter['name'])}</code></td><td>{escape(parameter['in'])}</td>"
+        f"<td>{'needed' if parameter.get('required') else ''}</td></tr>"
+        for parameter in operation.get("parameters", ())
     )
     said = escape(operation.get("description") or operation.get("summary") or "")
     table = f"<table>{rows}</table>" if rows else ""

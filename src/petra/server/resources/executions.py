@@ -78,10 +78,13 @@ async def shown_execution(service: TheService, who: Who, execution: str) -> Exec
     )  # fmt: skip
 
 
-def answer_of(service: TheService, found: Execution, status: int) -> Response[Any]:
+def answer_of(service: TheService, execution: Execution, status: int) -> Response[Any]:
     """Answer with an execution, and where it is."""
-    headers = {"Location": f"{service.base}/executions/{found.id}", **entity_tag(found.version)}
-    return JsonAnswer(found, status_code=status, headers=headers)
+    headers = {
+        "Location": f"{service.base}/executions/{execution.id}",
+        **entity_tag(execution.version),
+    }
+    return JsonAnswer(execution, status_code=status, headers=headers)
 
 
 @get("/executions", opt=needs(May.SEE))

@@ -47,9 +47,9 @@ def with_acts(
         hint = did_you_mean(step, entry.program.steps)
         raise ProblemError("not-found", f"there is no step '{step[:100]}'; {hint}")
     waiting = [
-        {**one, "acts": list(_acts(one, entry.state, base))}
-        for one in explanation["waiting"]
-        if step in (None, one["step"])
+        {**wait, "acts": list(_acts(wait, entry.state, base))}
+        for wait in explanation["waiting"]
+        if step in (None, wait["step"])
     ]
     return {**explanation, "waiting": waiting}
 

@@ -87,19 +87,19 @@ def _seconds(name: str, moment: datetime | None) -> float | None:
         raise ProblemError("bad-request", f"'{name}={moment}' cannot be counted") from None
 
 
-def _status(given: str) -> str:
-    if given not in STATUSES:
+def _status(status: str) -> str:
+    if status not in STATUSES:
         known = ", ".join(STATUSES)
-        raise ProblemError("bad-request", f"'status={given[:40]}': one of {known}")
-    return given
+        raise ProblemError("bad-request", f"'status={status[:40]}': one of {known}")
+    return status
 
 
-def _time(name: str, given: str | None) -> datetime | None:
+def _time(name: str, text: str | None) -> datetime | None:
     try:
-        return msgspec.convert(given, datetime | None)
+        return msgspec.convert(text, datetime | None)
     except msgspec.ValidationError:
         raise ProblemError(
-            "bad-request", f"'{name}={str(given)[:40]}': write a time such as 2026-01-31T09:00:00Z"
+            "bad-request", f"'{name}={str(text)[:40]}': write a time such as 2026-01-31T09:00:00Z"
         ) from None
 
 
@@ -107,7 +107,7 @@ def _labels(labels: Sequence[str], business_key: str | None) -> tuple[tuple[str,
     if len(labels) > LABELS_MAX:
         raise ProblemError("bad-request", f"{len(labels)} labels; at most {LABELS_MAX}")
     own = ((BUSINESS_KEY, business_key),) if business_key is not None else ()
-    return (*own, *(_label(one) for one in labels))
+    return (*own, *(_label(label) for label in labels))
 
 
 def _label(label: str) -> tuple[str, str]:

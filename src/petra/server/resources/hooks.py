@@ -63,7 +63,7 @@ async def arrived(
         raise ProblemError("unavailable", "it is paused; send it again later")
     taken = await _taken(service, kept, occurrences)
     if len(taken) != 1:
-        body: Any = {"state": "taken", "events": [_shown(one) for one in taken]}
+        body: Any = {"state": "taken", "events": [_shown(event) for event in taken]}
         return Response(body, status_code=202, headers=_HEADERS)
     return await _answered(service, kept, occurrences[0], taken[0])
 
@@ -78,8 +78,8 @@ async def asked(service: TheService, request: AnyHttpRequest, path: FromPath[str
             return _plain(token)
         case "meta" if parameters.get("hub.mode") == "subscribe":
             shown = str(parameters.get("hub.verify_token", "")).encode()
-            known = [one.encode() for one in await _secrets(service, kept)]
-            if any([hmac.compare_digest(shown, one) for one in known]):  # noqa: C419 - all are compared
+            known = [secret.encode() for secret in await _secrets(service, kept)]
+            if any([hmac.compare_digest(shown, secret) for secret in known]):  # noqa: C419 - all are compared
                 return _plain(str(parameters.get("hub.challenge", "")))
             raise ProblemError("unverified", "the token is not the one of the trigger")
         case _:
@@ -168,7 +168,7 @@ async def _taken(service: Service, kept: KeptTrigger, occurrences: list[Occurren
     taken: list[Taken] = []
     for begin in range(0, len(occurrences), AT_ONCE):
         some = occurrences[begin : begin + AT_ONCE]
-        taken += await asyncio.gather(*(intake.take(kept, one) for one in some))
+        taken += await asyncio.gather(*(intake.take(kept, occurrence) for occurrence in some))
     return taken
 
 

@@ -55,7 +55,7 @@ async def iterations(
             for number, (path, turn) in enumerate(loop.all())
             if number >= begin and wanted in (None, STATES[turn.state])
         )
-        return [one for one, _ in zip(fit, range(most + 1), strict=False)]
+        return [iteration for iteration, _ in zip(fit, range(most + 1), strict=False)]
 
     turns = await service.long_work.aside(chosen)
     shown = turns[:most]
@@ -76,11 +76,11 @@ async def _results(
 ) -> dict[tuple[int, tuple[int, ...]], str]:
     """Return previews of the results of iterations, by the record in which they ended."""
     return {
-        (record.seq, one.path): preview(one.result)
+        (record.seq, iterated.path): preview(iterated.result)
         for record in await records_at(service, execution, sorted(seqs))
         if isinstance(record.event, e.IterationsEnded)
-        for one in record.event.ended
-        if one.ok
+        for iterated in record.event.ended
+        if iterated.ok
     }
 
 

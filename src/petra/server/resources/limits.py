@@ -115,7 +115,7 @@ async def removed(
 def _dated(line: dict[str, Any]) -> dict[str, Any]:
     """Write the times of a line as the API does."""
     shown = {
-        part: [{**one, "asked": moment(one["asked"])} for one in line[part]]
+        part: [{**permit, "asked": moment(permit["asked"])} for permit in line[part]]
         for part in ("holders", "queue")
     }
     return {**line, **shown}

@@ -61,7 +61,7 @@ class ListReader:
         store, lists = self.service.engine.store, dict[str, Any]()
         if Topic.EXECUTIONS in self.topics:
             page = await store.executions(self.which, limit=SNAPSHOT_ROWS, look_at=LOOKED_AT_MAX)
-            lists["executions"] = [self._facts(one.row, one.version) for one in page.rows]
+            lists["executions"] = [self._facts(entry.row, entry.version) for entry in page.rows]
         if Topic.WORK_ITEMS in self.topics:
             wanted = narrowed(self.who, WorkItemFilter(states=OPEN))
             rows = (await store.work_items(wanted, limit=SNAPSHOT_ROWS)).rows

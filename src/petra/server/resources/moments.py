@@ -76,8 +76,8 @@ async def tokens(
     most, begin = page_size(limit), max(0, cursor)
     state = (await _at(service, execution, seq)).entry.state
     holders: list[ReadyToken | StepRun] = [*state.ready.values(), *state.runs.values()]
-    tokens_there = [one for one in holders if place in (None, _place(one))]
-    page = [_token(one) for one in tokens_there[begin : begin + most]]
+    tokens_there = [holder for holder in holders if place in (None, _place(holder))]
+    page = [_token(holder) for holder in tokens_there[begin : begin + most]]
     return Page(items=page, next=str(begin + most) if len(tokens_there) > begin + most else None)
 
 

@@ -106,8 +106,8 @@ async def listed(
 ) -> dict[str, Any]:
     """List operations, the latest first; those that are over are kept for 30 days."""
     known = await service.operations.all(here)
-    page, behind = paged(known, lambda one: (-one.created, one.id), cursor, limit)
-    return {"items": [one.shown() for one in page], "next": behind}
+    page, behind = paged(known, lambda operation: (-operation.created, operation.id), cursor, limit)
+    return {"items": [operation.shown() for operation in page], "next": behind}
 
 
 @get("/operations/{operation:str}", opt=needs(May.SEE) | answers(OperationItem))

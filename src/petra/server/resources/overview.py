@@ -113,10 +113,12 @@ async def _executions(
     page = await service.desk.executions(
         here, ExecutionFilter(text=word), limit=HITS_MAX, look_at=LOOKED_AT_MAX
     )
-    stored = {one.row.id: one for one in [*([exact] if exact is not None else []), *page.rows]}
+    stored = {
+        entry.row.id: entry for entry in [*([exact] if exact is not None else []), *page.rows]
+    }
     return [
-        {"kind": "execution", "id": one.id, "title": one.playbook, "row": one}
-        for one in await execution_items(service, list(stored.values()))
+        {"kind": "execution", "id": item.id, "title": item.playbook, "row": item}
+        for item in await execution_items(service, list(stored.values()))
     ]
 
 
@@ -159,9 +161,9 @@ async def views(
     service: TheService, here: Here, limit: Limit = MOST, cursor: Cursor = None
 ) -> dict[str, Any]:
     """List the views that you keep, then those that everybody has, by name."""
-    kept = [one for owner in (here.name, _all(here)) async for one in _kept_by(service, owner)]
-    shown = [_shown(one, here.name) for one in kept]
-    page, behind = paged(shown, lambda one: (int(not one["mine"]), one["name"]), cursor, limit)
+    kept = [row for owner in (here.name, _all(here)) async for row in _kept_by(service, owner)]
+    shown = [_shown(row, here.name) for row in kept]
+    page, behind = paged(shown, lambda item: (int(not item["mine"]), item["name"]), cursor, limit)
     return {"items": page, "next": behind}
 
 

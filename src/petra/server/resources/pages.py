@@ -86,8 +86,8 @@ async def asset(request: AnyHttpRequest, name: FromPath[str] = "") -> Response[b
     if (name and not _NAME.fullmatch(name)) or not (BUILT / within).is_file():
         raise ProblemError("not-found", f"there is no file '{name[:100]}'")
     accepted = {
-        one.partition(";")[0].strip()
-        for one in request.headers.get("accept-encoding", "").split(",")
+        offer.partition(";")[0].strip()
+        for offer in request.headers.get("accept-encoding", "").split(",")
     }
     headers = {
         "Cache-Control": "public, max-age=31536000, immutable" if name else "no-cache",

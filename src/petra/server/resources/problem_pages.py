@@ -90,7 +90,7 @@ def _parts(text: str) -> Iterator[str]:
             yield f"<pre><code>{escape(part)}</code></pre>"
             continue
         for paragraph in filter(None, map(str.strip, part.split("\n\n"))):
-            mark = next((one for one in _LEVELS if paragraph.startswith(one)), "")
+            mark = next((level for level in _LEVELS if paragraph.startswith(level)), "")
             tag = _LEVELS.get(mark, "p")
             words = escape(_LINK.sub(r"\1", paragraph.removeprefix(mark)))
             words = _CODE.sub(r"<code>\1</code>", words)

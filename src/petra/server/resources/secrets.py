@@ -66,8 +66,8 @@ async def listed(
 ) -> Page[SecretItem]:
     """List the credentials of a namespace, by name."""
     known = await _safe(service).list(here.namespace)
-    page, behind = paged(known, lambda one: (one.name,), cursor, limit)
-    return Page(items=[_item(one) for one in page], next=behind)
+    page, behind = paged(known, lambda secret: (secret.name,), cursor, limit)
+    return Page(items=[_item(secret) for secret in page], next=behind)
 
 
 @get("/secrets/{name:str}", opt=_ADMIN)

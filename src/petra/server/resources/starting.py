@@ -183,7 +183,7 @@ async def _try(service: TheService, data: Start, playbook: Playbook, taken: str)
     program = service.engine.cache.compiled(playbook)
     faults = [] if data.allow_unsound else await service.engine.proofs.problems(program)
     fault = workload_fault(program, merge(playbook.workload, data.workload))
-    refused = fault or "; ".join(one.message for one in faults)
+    refused = fault or "; ".join(problem.message for problem in faults)
     if refused:
         return DryRun(
             sentence=f"It would be refused: {refused}.", refused=refused, status="", reason=""

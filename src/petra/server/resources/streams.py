@@ -165,7 +165,8 @@ def _events_of(service: TheService, execution: str, message: News, *, whole: boo
         case Appended(records=records, head=head):
             shown = records if whole else ()
             parts = [
-                stream_event("record", msgspec.to_builtins(one), str(one.seq)) for one in shown
+                stream_event("record", msgspec.to_builtins(record), str(record.seq))
+                for record in shown
             ]
             return parts + (
                 [stream_event("head", _head(service, execution, head))] if head is not None else []

@@ -152,8 +152,10 @@ async def meta(service: TheService, request: AnyHttpRequest) -> dict[str, Any]:
 def _pools(service: Service, who: Principal) -> list[str]:
     """Return the pools that have workers for whoever asks."""
     seen = service.engine.roster.seen()
-    fitting = (one for one in seen if one.namespaces is None or who.namespace in one.namespaces)
-    return sorted({one.pool for one in fitting})
+    fitting = (
+        worker for worker in seen if worker.namespaces is None or who.namespace in worker.namespaces
+    )
+    return sorted({worker.pool for worker in fitting})
 
 
 def _features(service: Service) -> dict[str, bool]:

@@ -76,9 +76,9 @@ async def listed(
     most = page_size(limit)
     if here.has_somewhere(frozenset({May.ADMINISTER})):
         users = await service.register.users(here)
-        named = [one for one in users if q.casefold() in one.name.casefold()]
-        page, behind = paged(named, lambda one: (one.name,), cursor, most)
-        return Page(items=[_user(one) for one in page], next=behind)
+        named = [user for user in users if q.casefold() in user.name.casefold()]
+        page, behind = paged(named, lambda user: (user.name,), cursor, most)
+        return Page(items=[_user(user) for user in page], next=behind)
     if not q:
         raise ProblemError(
             "bad-request",
@@ -86,7 +86,7 @@ async def listed(
         )
     acts = frozenset({May.DECIDE, May.STEER}) & here.may
     known = await service.register.known_in(here, q, most) if acts else []
-    return Page(items=[_colleague(one, here) for one in known])
+    return Page(items=[_colleague(user, here) for user in known])
 
 
 def _colleague(user: User, here: Principal) -> UserItem:

@@ -86,10 +86,10 @@ async def resources(
 ) -> dict[str, Any]:
     """List the resources that executions in memory hold or wait for: how much of each, who has it, who waits."""
     items = [
-        one
+        resource
         for name, entry in service.engine.cache.at_hand()
         if entry.program.holders and entry.state.namespace == here.namespace and not entry.busy
-        for one in _resources(name, entry)
+        for resource in _resources(name, entry)
     ]
     return page_data(items, ("execution", "resource", "key"), cursor, limit)
 
@@ -133,7 +133,7 @@ async def shards(
         shape_of(ShardItem, row, shard=shard, holder=row.holder or None)
         for shard, row in rows.items()
     ]
-    page, behind = paged(items, lambda one: (one.shard,), cursor, limit)
+    page, behind = paged(items, lambda shard: (shard.shard,), cursor, limit)
     return Page(items=page, next=behind)
 
 

@@ -80,7 +80,7 @@ async def _relatives(
     service: TheService, who: Principal, wanted: ExecutionFilter
 ) -> list[Relative]:
     page = await service.desk.executions(who, wanted, limit=RELATIVES_MAX)
-    return [_relative(one.row) for one in page.rows]
+    return [_relative(entry.row) for entry in page.rows]
 
 
 def _relative(row: ExecutionRow) -> Relative:

@@ -33,9 +33,12 @@ async def workers(
     items = worker_items(service.engine.custody, here.namespace)
     # several may have one name and pool: those are told apart by when they came
     page, behind = paged(
-        enumerate(items), lambda one: (one[1].name, one[1].pool, one[0]), cursor, limit
+        enumerate(items),
+        lambda numbered: (numbered[1].name, numbered[1].pool, numbered[0]),
+        cursor,
+        limit,
     )
-    return Page(items=[one for _, one in page], next=behind)
+    return Page(items=[worker for _, worker in page], next=behind)
 
 
 @websocket("/worker")
