@@ -84,7 +84,7 @@ def withdraw_branches(turn: Turn, group: Group, keep: set[str], reason: str) -> 
     tokens = [member for member in wanted if member in ready]
     runs = [member for member in wanted if member in running]
     depth = len(group.stack) + 1
-    stacks = [(ready.get(one) or running[one]).stack for one in (*tokens, *runs)]
+    stacks = [(ready.get(name) or running[name]).stack for name in (*tokens, *runs)]
     inner = dict.fromkeys(level.group for stack in stacks for level in stack[depth:])
     inner.update(dict.fromkeys(member for member in wanted if member in turn.state.groups))
     withdraw(turn, tokens, runs, reason, "join", inner)

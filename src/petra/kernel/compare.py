@@ -45,12 +45,12 @@ _IDS = frozenset(
 
 def sameness(left: Sequence[Record], right: Sequence[Record]) -> Equivalence:
     """Return the finest level at which two executions are equal."""
-    one, two = ([event for _, _, event in lived(records)] for records in (left, right))
-    if canonical_life(one) == canonical_life(two):
+    first, second = ([event for _, _, event in lived(records)] for records in (left, right))
+    if canonical_life(first) == canonical_life(second):
         return Equivalence.IDENTITY
-    if causal_names(one) == causal_names(two):
+    if causal_names(first) == causal_names(second):
         return Equivalence.CAUSAL
-    if _outcome(left, one) == _outcome(right, two):
+    if _outcome(left, first) == _outcome(right, second):
         return Equivalence.OUTCOME
     return Equivalence.NONE
 
@@ -59,7 +59,7 @@ def timeless(value: Any) -> Any:
     """Leave out what differs from run to run: how long things took, when timers are due, where results lie."""
     if is_reference(value):
         pieces = [[count, size] for count, _, size in value.get("pieces", ())]
-        same = [one["checksum"] for one in objects_of(value)]
+        same = [reference["checksum"] for reference in objects_of(value)]
         tail = timeless(value.get("tail", []))
         return {
             "checksums": same,

@@ -186,8 +186,8 @@ def _with_earlier(before: list[Any], event: e.AnyEvent) -> e.AnyEvent:
         pieces = [*before, event]
         return replace(
             event,
-            tokens=[one for piece in pieces for one in piece.tokens],
-            runs=[one for piece in pieces for one in piece.runs],
-            groups=[one for piece in pieces for one in piece.groups],
+            tokens=[token for piece in pieces for token in piece.tokens],
+            runs=[run for piece in pieces for run in piece.runs],
+            groups=[group for piece in pieces for group in piece.groups],
         )
     return event

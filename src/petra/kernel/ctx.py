@@ -122,13 +122,13 @@ def _conflict(turn: Turn, write: Write, stack: Stack, loop: Loop | None) -> Erro
     return None
 
 
-def _same(turn: Turn, one: Any, other: Any, what: str) -> bool:
+def _same(turn: Turn, value: Any, other: Any, what: str) -> bool:
     """Compare two values; a large one and a reference to it are the same."""
-    if canonical(one) == canonical(other):
+    if canonical(value) == canonical(other):
         return True
-    if not (is_reference(one) or is_reference(other)):
+    if not (is_reference(value) or is_reference(other)):
         return False
-    return canonical(turn.whole(one, what)) == canonical(turn.whole(other, what))
+    return canonical(turn.whole(value, what)) == canonical(turn.whole(other, what))
 
 
 def _schema(turn: Turn, key: str, value: Any) -> Error | None:

@@ -135,8 +135,8 @@ def settle(turn: Turn) -> None:
     """Fire whatever is enabled."""
     state, most = turn.state, turn.events_least()
     while not state.terminal:
-        made = len(turn.events)
-        if made > most and state.phase == "normal" and made > (most := turn.events_most()):
+        count = len(turn.events)
+        if count > most and state.phase == "normal" and count > (most := turn.events_most()):
             _endless(turn, most)
         elif turn.begun:
             _take_up(turn, turn.begun.popleft())

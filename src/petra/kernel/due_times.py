@@ -34,13 +34,13 @@ def deal_with_times(turn: Turn) -> None:
     if waits_for_end(table):
         return
     schedule = table.schedule
-    for one in islice(schedule.rhythm.times(table.cursor), STARTS_MAX):
-        if put_off(table, one.at) > turn.now:
+    for time in islice(schedule.rhythm.times(table.cursor), STARTS_MAX):
+        if put_off(table, time.at) > turn.now:
             return
         if schedule.overlap == "allow" or not table.running:
-            _start_nominal(turn, one.at, "time", tracked=schedule.overlap != "allow")
+            _start_nominal(turn, time.at, "time", tracked=schedule.overlap != "allow")
         else:
-            _busy(turn, one.at)
+            _busy(turn, time.at)
         if waits_for_end(table):
             return
 
@@ -82,10 +82,10 @@ def _stop_for(turn: Turn, nominal: float) -> None:
 def _last_due(turn: Turn, nominal: float) -> float:
     """Return the latest time that has come; of very many, one of the first."""
     table = table_of(turn)
-    for one in islice(table.schedule.rhythm.times(nominal), COUNTED_MAX):
-        if put_off(table, one.at) > turn.now:
+    for time in islice(table.schedule.rhythm.times(nominal), COUNTED_MAX):
+        if put_off(table, time.at) > turn.now:
             break
-        nominal = one.at
+        nominal = time.at
     return nominal
 
 
@@ -134,10 +134,10 @@ def _pass(turn: Turn, why: str, until: float) -> None:
 
 def _between(table: Timetable, until: float) -> list[Nominal]:
     times: list[Nominal] = []
-    for one in table.schedule.rhythm.times(table.cursor):
-        if one.at > until or len(times) > COUNTED_MAX:
+    for time in table.schedule.rhythm.times(table.cursor):
+        if time.at > until or len(times) > COUNTED_MAX:
             break
-        times.append(one)
+        times.append(time)
     return times
 
 

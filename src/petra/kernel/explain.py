@@ -126,7 +126,7 @@ def _schedule(rest: WhyAtRest, table: Timetable) -> Explanation:
 def _undone(program: Program, state: State) -> str:
     """Say what was not undone, and where that was tried and failed."""
     failed = [
-        one["step"] for one in state.failures if one.get("task") == f"{one['step']}/compensate"
+        row["step"] for row in state.failures if row.get("task") == f"{row['step']}/compensate"
     ]
     said = f" The compensation of {', '.join(dict.fromkeys(failed))} failed." if failed else ""
     left = not_compensated(program, state)
@@ -287,7 +287,7 @@ def _unblock(state: State, run: StepRun, rest: WhyAtRest) -> str:
         return "somebody acting on the work item" + (f": {'; '.join(who)}" if who else "")
     if rest.reason == "signal":
         holders: list[StepRun | Chunk] = [run, *run.chunks.values()]
-        waits = [wait for one in holders for wait in one.waits if wait.kind == "signal"]
+        waits = [wait for holder in holders for wait in holder.waits if wait.kind == "signal"]
         shown = list(dict.fromkeys(map(what, waits)))
         more = [f"{len(shown) - _SIGNALS_SHOWN} more"] if len(shown) > _SIGNALS_SHOWN else []
         return " or ".join([*shown[:_SIGNALS_SHOWN], *more])

@@ -29,17 +29,17 @@ def as_map(details: Any) -> dict[str, Any]:
     return details if isinstance(details, dict) else {} if details is None else {"details": details}
 
 
-def brief(one: Report) -> Report:
+def brief(report: Report) -> Report:
     """Leave the details of a failure out: the first of a loop have them, and there may be a million."""
     without = msgspec.structs.replace
     return without(
-        one,
-        error=without(one.error, details=None) if one.error is not None else None,
+        report,
+        error=without(report.error, details=None) if report.error is not None else None,
         attempts=[
             without(attempt, error=without(attempt.error, details=None))
             if attempt.error is not None
             else attempt
-            for attempt in one.attempts
+            for attempt in report.attempts
         ],
     )
 

@@ -107,7 +107,7 @@ def rerun(
 
 
 def _command(parts: list[PastPart], *, now: float, reason: str, decided: bool = False) -> c.Fork:
-    past = [one for part in parts for one in part.past]
+    past = [event for part in parts for event in part.past]
     size = len(past)
     del past[complete(past) :]
     while not decided and len(past) > 1 and _is_undecided(past[-1][1]):
@@ -133,12 +133,12 @@ def pieces(past: Past) -> list[Past]:
     """Cut a past into pieces that fit into one event each."""
     cut: list[Past] = [[]]
     size = 0
-    for one in past:
-        length = len(_encode(one)) + 1
+    for event in past:
+        length = len(_encode(event)) + 1
         if size + length > PIECE and cut[-1]:
             cut.append([])
             size = 0
-        cut[-1].append(one)
+        cut[-1].append(event)
         size += length
     return cut
 

@@ -48,12 +48,12 @@ def grown(turn: Turn, write: Write, old: Any, what: str) -> tuple[Write, Any] | 
     if not turn.objects.can_store or new is None:
         return None
     if not is_spliced(old):
-        found = turn.follow(old, what)
-        found = type(new)() if found is None else found
-        if type(found) is not type(new):
+        whole = turn.follow(old, what)
+        whole = type(new)() if whole is None else whole
+        if type(whole) is not type(new):
             return None
-        new = _unknown(found, new) if reducer == "union" else new
-        old = _begun(turn, old, found, new)
+        new = _unknown(whole, new) if reducer == "union" else new
+        old = _begun(turn, old, whole, new)
         return _whole(turn, write, old, new, what) if old is not None else None
     if type(old["tail"]) is not type(new):
         return None
@@ -76,17 +76,17 @@ def _added(turn: Turn, reducer: str, value: Any, what: str) -> Grows | None:
     return new if isinstance(new, dict if reducer == "merge" else list) else None
 
 
-def _unknown(found: Any, new: Any) -> list[Any]:
+def _unknown(whole: Any, new: Any) -> list[Any]:
     """Return the first appearances of what a list does not have."""
-    if (
-        len(new) <= FEW
-    ):  # what is the same is equal, which is cheaper to see; not all that is equal is the same
-        found = [one for one in found if one in new]
-    seen = set(map(canonical, found))
+    known = whole
+    if len(new) <= FEW:
+        # to be the same is to be equal, which is cheaper to see; but 1 and 1.0 are equal, and not the same
+        known = [item for item in whole if item in new]
+    seen = set(map(canonical, known))
     unknown = []
     for item in new:
-        if (one := canonical(item)) not in seen:
-            seen.add(one)
+        if (text := canonical(item)) not in seen:
+            seen.add(text)
             unknown.append(item)
     return unknown
 
@@ -96,17 +96,17 @@ def _with(old: dict[str, Any], new: Grows) -> dict[str, Any]:
     return {**old, "tail": put_behind(old["tail"].copy(), new)}
 
 
-def _begun(turn: Turn, old: Any, found: Grows, new: Grows) -> dict[str, Any] | None:
+def _begun(turn: Turn, old: Any, whole: Grows, new: Grows) -> dict[str, Any] | None:
     """Return a value in pieces that holds what an ordinary one does; None: it is small with what comes."""
-    both = put_behind(found.copy(), new)
+    both = put_behind(whole.copy(), new)
     if not both or not (is_reference(old) or excess(both, turn.program.payload_max)):
         return None
-    none = type(found)()
-    if not found:
+    none = type(whole)()
+    if not whole:
         return spliced(turn.objects.store, [], none)
     plain = is_reference(old) and "path" not in old and old["store"] == turn.objects.store
-    reference = old if plain else turn.objects.put(found)
-    return spliced(turn.objects.store, [_piece(len(found), reference)], none)
+    reference = old if plain else turn.objects.put(whole)
+    return spliced(turn.objects.store, [_piece(len(whole), reference)], none)
 
 
 def _whole(

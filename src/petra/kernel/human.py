@@ -301,9 +301,9 @@ def _resume(turn: Turn, item: WorkItem, command: Act) -> None:
         raise _RefusedError("it is not suspended")
     timers = [
         e.NewTimer(
-            id=one.id, due=moment(turn.now + one.due), kind=one.kind, run=one.run, group=one.group, index=one.index
+            id=timer.id, due=moment(turn.now + timer.due), kind=timer.kind, run=timer.run, group=timer.group, index=timer.index
         )
-        for one in item.stopped
+        for timer in item.stopped
     ]  # fmt: skip
     _changed(turn, item, command, item.resumed_state, timers=timers)
 

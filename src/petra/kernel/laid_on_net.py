@@ -77,18 +77,22 @@ class Laid:
         for fan in self.fans.values():
             fan.step = names.get(fan.step, fan.step)
         self.used = {names.get(step, step) for step in self.used}
-        for key, one in self.live.items():
-            arrow = (names.get(one.arrow[0], one.arrow[0]), one.arrow[1]) if one.arrow else None
-            self.live[key] = replace(one, step=names.get(one.step, one.step), arrow=arrow)
+        for key, token in self.live.items():
+            arrow = (
+                (names.get(token.arrow[0], token.arrow[0]), token.arrow[1]) if token.arrow else None
+            )
+            self.live[key] = replace(token, step=names.get(token.step, token.step), arrow=arrow)
         for key in self.live:
             self.place(key)
 
-    def put(self, made: e.Produced, stack: Stack, origin: str = "", *, final: bool = False) -> None:
+    def put(
+        self, produced: e.Produced, stack: Stack, origin: str = "", *, final: bool = False
+    ) -> None:
         """Put a token where it waits."""
-        if made.id in self.live:
-            raise MisfitError(f"it makes the token {made.id:.16} a second time")
-        arrow = (origin, made.arc) if origin else None
-        self.live[made.id] = Live(made.step, "ready", stack, arrow, made.empty, final)
+        if produced.id in self.live:
+            raise MisfitError(f"it makes the token {produced.id:.16} a second time")
+        arrow = (origin, produced.arc) if origin else None
+        self.live[produced.id] = Live(produced.step, "ready", stack, arrow, produced.empty, final)
 
     def place(self, key: str) -> str:
         """Return the place where a token or a run lies."""
@@ -99,11 +103,11 @@ class Laid:
             raise MisfitError(f"the net has no place for '{token.step}' ({token.part}) in {inside}")
         return place
 
-    def _context(self, one: Live) -> tuple[str, ...]:
-        if one.final:
+    def _context(self, token: Live) -> tuple[str, ...]:
+        if token.final:
             return ("finally",)
         return self.places.context(
-            self.fans[group].step for group, _ in one.stack if group in self.fans
+            self.fans[group].step for group, _ in token.stack if group in self.fans
         )
 
     def taken(self, keys: Iterable[str]) -> dict[str, Live]:

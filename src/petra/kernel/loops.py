@@ -201,8 +201,8 @@ def _recorded(
             turn.emit(e.IterationsEnded(run=run.id, chunk=chunk, ended=piece, more=follows))
         return ended
     ended = []
-    for number, (path, one) in enumerate(reports, start=1):
-        ended.append(_iterated(turn, run, path, one))
+    for number, (path, iteration) in enumerate(reports, start=1):
+        ended.append(_iterated(turn, run, path, iteration))
         follows = more or number < len(reports)
         turn.emit(e.IterationsEnded(run=run.id, chunk=chunk, ended=ended[-1:], more=follows))
     return ended
@@ -218,16 +218,16 @@ def _pieces(ended: list[e.Iterated]) -> Iterator[list[e.Iterated]]:
     yield from _pieces(ended[middle:])
 
 
-def _iterated(turn: Turn, run: StepRun, path: tuple[int, ...], one: Report) -> e.Iterated:
-    if one.writes or one.branch is not UNSET or type(one.result) not in SCALARS:
-        one, _ = taken(turn, one, run.stack, (run.id, path))
-    if one.status == "error" and len(run.failed) >= FAILED_MAX:
-        one = brief(one)
-    has_branch = one.branch is not UNSET
+def _iterated(turn: Turn, run: StepRun, path: tuple[int, ...], iteration: Report) -> e.Iterated:
+    if iteration.writes or iteration.branch is not UNSET or type(iteration.result) not in SCALARS:
+        iteration, _ = taken(turn, iteration, run.stack, (run.id, path))
+    if iteration.status == "error" and len(run.failed) >= FAILED_MAX:
+        iteration = brief(iteration)
+    has_branch = iteration.branch is not UNSET
     return e.Iterated(
-        path=path, ok=one.status == "ok", result=one.result, error=one.error, attempts=one.attempts,
-        writes=one.writes, left_out=one.left_out,
-        branch=one.branch if has_branch else None, has_branch=has_branch,
+        path=path, ok=iteration.status == "ok", result=iteration.result, error=iteration.error, attempts=iteration.attempts,
+        writes=iteration.writes, left_out=iteration.left_out,
+        branch=iteration.branch if has_branch else None, has_branch=has_branch,
     )  # fmt: skip
 
 
@@ -278,12 +278,12 @@ def _end(turn: Turn, run: StepRun, result: Any) -> None:
     counts = counts_of(loop_of(run))
     error = None
     if counts["failed"]:
-        first = sorted(run.failed, key=lambda one: one[0])[:_ERRORS_SHOWN]
+        first = sorted(run.failed, key=lambda failure: failure[0])[:_ERRORS_SHOWN]
         error = Error(
             kind=first[0][1].kind if first else "unknown",
             code="loop",
             message=words(counts, first),
-            details=[{"index": index(path), **one.as_data()} for path, one in first],
+            details=[{"index": index(path), **iteration.as_data()} for path, iteration in first],
         )
     done = Report(status="ok", result=result, error=error, branch=_branch(run))
     end(turn, run, done, counts=counts, loop_done=True)

@@ -51,9 +51,9 @@ def merge(turn: Turn, spec: Merge | None, outputs: Sequence[Output]) -> Write | 
 def merged(turn: Turn, spec: Merge, outputs: Sequence[Output]) -> Any:
     """Combine outputs as the strategy says; references are looked into only where that is needed."""
     if spec.strategy == "last_wins":
-        last = max(outputs, key=lambda one: one.came, default=None)
+        last = max(outputs, key=lambda output: output.came, default=None)
         return _picked(turn, [last.value], spec.source)[0] if last is not None else None
-    inorder = sorted(outputs, key=lambda one: (one.key, one.came))
+    inorder = sorted(outputs, key=lambda output: (output.key, output.came))
     values = _picked(turn, [output.value for output in inorder], spec.source)
     if spec.strategy in ("extend", "merge_object"):
         values = turn.follow_all(values, f"merge '{spec.strategy}'")
@@ -64,7 +64,7 @@ def merged(turn: Turn, spec: Merge, outputs: Sequence[Output]) -> Any:
         case "extend":
             return [item for _, output in picked for item in _as_list(output)]
         case "merge_object":
-            return {key: value for _, one in picked for key, value in _as_map(one).items()}
+            return {key: value for _, output in picked for key, value in _as_map(output).items()}
         case "keyed_by_branch":
             return {str(key): output for key, output in picked}
 
@@ -72,7 +72,10 @@ def merged(turn: Turn, spec: Merge, outputs: Sequence[Output]) -> Any:
 def _picked(turn: Turn, outputs: list[Any], source: str | None) -> list[Any]:
     if not source:
         return outputs
-    return [_pick(turn, one, source.split(".")) for one in turn.follow_all(outputs, "merge.source")]
+    return [
+        _pick(turn, output, source.split("."))
+        for output in turn.follow_all(outputs, "merge.source")
+    ]
 
 
 def _pick(turn: Turn, output: Any, source: list[str]) -> Any:

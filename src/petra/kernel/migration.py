@@ -271,15 +271,15 @@ def prospects(new: Program, state: State, renamed: Mapping[str, str]) -> Outlook
     return outlook(compile_net(new.playbook), position_of(arrived(new, state, renamed)))
 
 
-def unsound(found: Outlook) -> str:
+def unsound(view: Outlook) -> str:
     """Say what is wrong with where an execution would arrive; empty where no guard can be to blame."""
-    if found.homeless:
-        token = found.homeless[0]
+    if view.homeless:
+        token = view.homeless[0]
         return (
             f"the token {token.id} at '{token.step}' has no place in the new net: no run of the new playbook "
             "brings a token there inside these fan-outs"
         )
-    if found.answer == "unsound":
-        way = " → ".join(found.firings) or "where it stands"
-        return f"from there it cannot end: after {way}, what is left in {', '.join(found.stuck)} waits for ever"
+    if view.answer == "unsound":
+        way = " → ".join(view.firings) or "where it stands"
+        return f"from there it cannot end: after {way}, what is left in {', '.join(view.stuck)} waits for ever"
     return ""

@@ -66,7 +66,7 @@ class Shelf(Protocol):
             UnreadableError: it cannot be had, or is no list.
         """
 
-    def put(self, reference: dict[str, Any], found: Any) -> None:
+    def put(self, reference: dict[str, Any], value: Any) -> None:
         """Keep an object that was made."""
 
 
@@ -178,8 +178,8 @@ class DecisionObjects:
             if not isinstance(reference["tail"], list):
                 raise UnreadableError("transform", "it is not a list")
             pieces = [
-                (one[0], of)
-                for one, of in zip(reference["pieces"], objects_of(reference), strict=True)
+                (piece[0], of)
+                for piece, of in zip(reference["pieces"], objects_of(reference), strict=True)
             ]
             for _, of in pieces:
                 self._check(of)
@@ -209,7 +209,7 @@ class DecisionObjects:
             return value
         if not is_reference(value):
             return {key: self.owned(item) for key, item in value.items()}
-        owners = {one["key"].partition("/")[0] for one in objects_of(value)}
+        owners = {reference["key"].partition("/")[0] for reference in objects_of(value)}
         if owners != {self._execution}:
             return self.whole(value)
         return with_tail(value, self.owned) if "tail" in value else value

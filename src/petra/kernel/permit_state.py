@@ -88,7 +88,7 @@ class OwnPermits(Struct, gc=False):
     def of_run_of(self, token: str) -> list[Permit]:
         """Return what a token waits for."""
         names = self.of_run.get(self.for_token.get(token, ""), ())
-        return [one for name in names if (one := self.by_id[name]).asked and not one.given]
+        return [permit for name in names if (permit := self.by_id[name]).asked and not permit.given]
 
     def waiting(self) -> Iterator[Permit]:
         """Yield the permits that are waited for."""

@@ -117,9 +117,9 @@ def ask_again(turn: Turn) -> bool:
     order = {"quota": 1, "resource": 2}
     before = sorted(
         (permit.wanted for permit in known.by_id.values()),
-        key=lambda one: (order.get(one.limit.partition(" ")[0], 0), one.limit, one.id),
+        key=lambda permit: (order.get(permit.limit.partition(" ")[0], 0), permit.limit, permit.id),
     )
-    anew = [_anew(turn.state, number, one, turn.now) for number, one in enumerate(before)]
+    anew = [_anew(turn.state, number, permit, turn.now) for number, permit in enumerate(before)]
     turn.emit(PermitsAsked(permits=anew, blocks=True, anew=True))
     return True
 

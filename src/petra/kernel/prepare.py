@@ -98,39 +98,39 @@ class _Place:
         self.chunk = chunk
         self.attempt = attempt
 
-    def human(self, given: dict[str, Any]) -> e.Armed:
-        item, timers = self._item(given, 0)
+    def human(self, fields: dict[str, Any]) -> e.Armed:
+        item, timers = self._item(fields, 0)
         wait = e.NewWait(which=0, kind="human", item=item.id)
         return e.Armed(waits=[wait], items=[item], timers=timers, attempt=self.attempt)
 
-    def child(self, given: dict[str, Any]) -> e.Armed:
+    def child(self, fields: dict[str, Any]) -> e.Armed:
         child = derive("child", self.turn.state.id, self.run, self.chunk, self.attempt)
         call = {
-            "path": given["path"],
-            "version": given.get("version"),
+            "path": fields["path"],
+            "version": fields.get("version"),
             "workload": self.turn.keep(
-                self.turn.owned(given.get("args") or {}, "args"), "args of the sub-playbook"
+                self.turn.owned(fields.get("args") or {}, "args"), "args of the sub-playbook"
             ),
-            "wait": given.get("wait", True),
-            "on_failure": given.get("on_failure", "propagate"),
-            "inherit_artifacts": given.get("inherit_artifacts", False),
+            "wait": fields.get("wait", True),
+            "on_failure": fields.get("on_failure", "propagate"),
+            "inherit_artifacts": fields.get("inherit_artifacts", False),
         }
         return e.Armed(child=child, call=call, attempt=self.attempt)
 
-    def wait(self, given: dict[str, Any]) -> e.Armed:
+    def wait(self, fields: dict[str, Any]) -> e.Armed:
         waits: list[e.NewWait] = []
         timers: list[e.NewTimer] = []
         items: list[e.NewItem] = []
-        for index, one in enumerate(given.get("any_of") or [given]):
-            which = one.get("as") or index
-            if one.get("human") is not None:
-                item, more = self._item(one["human"], index)
+        for index, wait in enumerate(fields.get("any_of") or [fields]):
+            which = wait.get("as") or index
+            if wait.get("human") is not None:
+                item, more = self._item(wait["human"], index)
                 items.append(item)
                 timers += more
                 waits.append(e.NewWait(which=which, kind="human", item=item.id))
-            elif one.get("signal") is not None:
+            elif wait.get("signal") is not None:
                 signal = (
-                    one["signal"] if isinstance(one["signal"], dict) else {"name": one["signal"]}
+                    wait["signal"] if isinstance(wait["signal"], dict) else {"name": wait["signal"]}
                 )
                 delivery = signal.get("delivery", "persistent")
                 waits.append(
@@ -143,14 +143,14 @@ class _Place:
                     )
                 )
             else:
-                timers.append(self._timer("wait", self._due(one), index))
+                timers.append(self._timer("wait", self._due(wait), index))
                 waits.append(e.NewWait(which=which, kind="timer"))
         return e.Armed(waits=waits, timers=timers, items=items, attempt=self.attempt)
 
-    def _due(self, given: dict[str, Any]) -> float:
-        if given.get("for_s") is not None:
-            return self.turn.now + seconds(given["for_s"], "for_s")
-        text = given.get("until")
+    def _due(self, fields: dict[str, Any]) -> float:
+        if fields.get("for_s") is not None:
+            return self.turn.now + seconds(fields["for_s"], "for_s")
+        text = fields.get("until")
         if not isinstance(text, str) and (number := as_number(text)) is not None:
             return number
         try:
@@ -165,8 +165,8 @@ class _Place:
             id=name, due=moment(due), kind=kind, run=self.run, group=self.chunk, index=index
         )
 
-    def _item(self, given: dict[str, Any], index: int) -> tuple[e.NewItem, list[e.NewTimer]]:
-        fields = {key: value for key, value in given.items() if key != "args"}
+    def _item(self, rendered: dict[str, Any], index: int) -> tuple[e.NewItem, list[e.NewTimer]]:
+        fields = {key: value for key, value in rendered.items() if key != "args"}
         _check_people(fields)
         spec = self.turn.keep_all(fields, "the work item")
         item = e.NewItem(
@@ -206,10 +206,10 @@ def _check_people(spec: dict[str, Any]) -> None:
                 )
 
 
-def _is_name(given: Any) -> bool:
-    if isinstance(given, int | float):
+def _is_name(name: Any) -> bool:
+    if isinstance(name, int | float):
         return True  # a number is a name, if an odd one
-    return isinstance(given, str) and len(given) <= PERSON_MAX and given.isprintable()
+    return isinstance(name, str) and len(name) <= PERSON_MAX and name.isprintable()
 
 
 def seconds(value: Any, what: str) -> float:

@@ -411,8 +411,8 @@ class Program:
             if plan.mode != "wait":
                 continue
             fields = plan.step.tool[0].fields
-            for one in fields.get("any_of") or [fields]:
-                signal = one.get("signal")
+            for wait in fields.get("any_of") or [fields]:
+                signal = wait.get("signal")
                 if signal is None:
                     continue
                 spec = signal if isinstance(signal, dict) else {"name": signal}

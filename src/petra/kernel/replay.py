@@ -104,11 +104,11 @@ class Ledger:
         return written
 
 
-def recorded(made: Written, at: float) -> Record:
+def recorded(written: Written, at: float) -> Record:
     """Return what was written as a record."""
     return Record(
-        seq=made.seq, at=at, event=made.event, receipt=made.receipt, previous=made.previous.hex(),
-        hash=made.hash.hex(),
+        seq=written.seq, at=at, event=written.event, receipt=written.receipt, previous=written.previous.hex(),
+        hash=written.hash.hex(),
     )  # fmt: skip
 
 
@@ -172,13 +172,13 @@ def _other(event: e.AnyEvent, before: str, after: str) -> EventReceipt:  # noqa:
             transition = "" if event.more else "withdraw"
             consumed = [*event.tokens, *event.runs]
         case e.TokensAdded():  # of the firing before
-            produced = [made.id for made in event.produced]
+            produced = [token.id for token in event.produced]
         case e.TokensGathered():  # of the firing that follows
             consumed = event.consumed
         case e.RunReturned():
             transition, consumed, produced = "return", [event.run], [event.token.id]
-        case e.GroupChanged(produced=made) if made is not None:
-            transition, produced = "add", [made.id]
+        case e.GroupChanged(produced=token) if token is not None:
+            transition, produced = "add", [token.id]
         case e.FinalStarted():
             transition, produced = "final", [event.token.id]
         case e.IterationsEnded():

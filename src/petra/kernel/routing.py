@@ -143,23 +143,23 @@ def _group(
     turn: Turn,
     plan: StepPlan,
     run: StepRun,
-    made: Routed,
+    routed: Routed,
     tokens: list[tuple[ArcPlan, dict[str, Any], Any]],
 ) -> None:
     join = turn.program.joins.get(plan.name)
     tokens = _light(turn, tokens)
     if not tokens:
         if join is not None:
-            arc = next((a.number for a in plan.arcs if a.number in made.arcs), 0)
+            arc = next((a.number for a in plan.arcs if a.number in routed.arcs), 0)
             nobody = derive("group", run.id)
-            made.group = e.NewGroup(id=nobody, size=0, join=join)
-            made.produced.append(
+            routed.group = e.NewGroup(id=nobody, size=0, join=join)
+            routed.produced.append(
                 e.Produced(
                     id=derive(run.id, "empty"), step=join, arc=arc, empty=True, arrives=nobody
                 )
             )
         return
-    made.group = e.NewGroup(
+    routed.group = e.NewGroup(
         id=derive("group", run.id),
         size=len(tokens),
         join=join,
@@ -168,17 +168,17 @@ def _group(
     )
     claimed: set[str] = set()
     owner = join
-    for index, (one, args, _) in enumerate(tokens):
-        stack = (*run.stack, Branch(made.group.id, index))
-        token = _token(turn, run, one, args, stack, index, made.group)
-        if token.arrives == made.group.id:
+    for index, (step, args, _) in enumerate(tokens):
+        stack = (*run.stack, Branch(routed.group.id, index))
+        token = _token(turn, run, step, args, stack, index, routed.group)
+        if token.arrives == routed.group.id:
             owner = owner or token.step
         # the first join to receive a branch owns the group; and an outer branch arrives once
-        if token.arrives in claimed or (token.arrives == made.group.id and token.step != owner):
+        if token.arrives in claimed or (token.arrives == routed.group.id and token.step != owner):
             token = msgspec.structs.replace(token, arrives=None)
-        elif token.arrives is not None and token.arrives != made.group.id:
+        elif token.arrives is not None and token.arrives != routed.group.id:
             claimed.add(token.arrives)
-        made.produced.append(token)
+        routed.produced.append(token)
 
 
 _Made = tuple[ArcPlan, dict[str, Any], Any]
@@ -191,9 +191,9 @@ def _light(turn: Turn, tokens: list[_Made]) -> list[_Made]:
     light: list[_Made] = []
     shared: list[_Made] = []
     size = 0
-    for one in tokens:
-        size += excess(one[1], 0)
-        shared.append(one)
+    for token in tokens:
+        size += excess(token[1], 0)
+        shared.append(token)
         if size > SHARED_BYTES:
             light += _shared(turn, shared)
             shared, size = [], 0

@@ -233,7 +233,7 @@ def room_for(turn: Turn, plan: StepPlan) -> int | None:
         place = _place(key.value)
         free = _units(turn, name) - turn.state.held.get((name, place), 0)
         room.append(max(0, free) // units if units else None)
-    return min((one for one in room if one is not None), default=None)
+    return min((bound for bound in room if bound is not None), default=None)
 
 
 def _place(key: Any) -> str:

@@ -29,8 +29,8 @@ _CLASSES: dict[tuple[str, str], type] = {
 }  # fmt: skip
 
 
-def _fields(made: Any) -> tuple[str, ...]:
-    return tuple(getattr(made, "__match_args__", ()) or getattr(made, "_fields", ()))
+def _fields(value: Any) -> tuple[str, ...]:
+    return tuple(getattr(value, "__match_args__", ()) or getattr(value, "_fields", ()))
 
 
 SHAPE = hashlib.sha256(

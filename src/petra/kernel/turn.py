@@ -113,8 +113,10 @@ class Turn:
     def events_most(self) -> int:
         """Return how many events the decision may have, by the tokens that it found and made; more go round for ever."""
         new, self._counted = self.events[self._counted :], len(self.events)
-        made = (getattr(event, "produced", None) for event in new)
-        self._tokens += sum(len(tokens) - 1 for tokens in made if type(tokens) is list and tokens)
+        produced = (getattr(event, "produced", None) for event in new)
+        self._tokens += sum(
+            len(tokens) - 1 for tokens in produced if type(tokens) is list and tokens
+        )
         return min(self.program.events_max, EVENTS_LEAST + EVENTS_PER_TOKEN * self._tokens)
 
     # What follows is noted when there is something to note: most decisions have nothing.

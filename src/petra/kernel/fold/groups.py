@@ -12,7 +12,9 @@ def settle_groups(state: State) -> list[str]:
     touched = state.touched
     # a group that goes may be the last that lived in a branch around it
     inside_out = (
-        list(touched) if len(touched) == 1 else sorted(touched, key=lambda one: -_depth(state, one))
+        list(touched)
+        if len(touched) == 1
+        else sorted(touched, key=lambda name: -_depth(state, name))
     )
     for group_id in inside_out:
         group = state.groups.get(group_id)

@@ -26,8 +26,8 @@ def united(tokens: list[ReadyToken]) -> Seen:
 def latest_of(histories: Iterable[Seen]) -> Seen:
     """Unite histories."""
     seen: Seen = {}
-    for one in histories:
-        for step, activation in one.items():
+    for latest in histories:
+        for step, activation in latest.items():
             if step not in seen or seen[step].seq < activation.seq:
                 seen[step] = activation
     return seen

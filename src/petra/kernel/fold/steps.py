@@ -252,7 +252,9 @@ def discarded(state: State, event: e.TokenDiscarded) -> None:
         close(state, closed)
         closed.void = True
     token = take_token(state, event.token)
-    if closed is not None and all(one not in state.ready for one in closed.arrived.values()):
+    if closed is not None and all(
+        arrived not in state.ready for arrived in closed.arrived.values()
+    ):
         state.detach(closed)  # what is left of it
     if event.group is not None and event.index is not None:
         group = state.groups.get(event.group)

@@ -60,6 +60,6 @@ def note_failure(state: State, event: e.StepEnded, **more: str) -> None:
 def note_iterations(state: State, event: e.StepEnded) -> None:
     """Keep the first failures of a loop that went on after them, by their indices (S9)."""
     details = event.error.details if event.error is not None else None
-    for one in details if isinstance(details, list) else ():
-        if len(state.failures) < FAILURES_MAX and isinstance(one, dict):
-            state.failures.append({"step": event.step, **one})
+    for failure in details if isinstance(details, list) else ():
+        if len(state.failures) < FAILURES_MAX and isinstance(failure, dict):
+            state.failures.append({"step": event.step, **failure})

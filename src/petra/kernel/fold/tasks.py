@@ -56,11 +56,11 @@ def completed_by(spec: dict[str, Any]) -> list[str]:
     return names_of((spec.get("exclude") or {}).get("completed_by"))
 
 
-def names_of(given: Any) -> list[str]:
+def names_of(names: Any) -> list[str]:
     """Read a name, or a list of them."""
-    if given is None:
+    if names is None:
         return []
-    return [given] if isinstance(given, str) else [str(name) for name in given]
+    return [names] if isinstance(names, str) else [str(name) for name in names]
 
 
 def attempt_ended(state: State, event: e.AttemptEnded) -> None:

@@ -12,7 +12,7 @@ from petra.kernel.waiting import Timer
 
 def add(
     state: State,
-    made: e.Produced,
+    produced: e.Produced,
     stack: Stack,
     seen: Seen,
     source: Activation | None,
@@ -21,33 +21,33 @@ def add(
 ) -> None:
     """Put a token into ``S.ready``; one that closes a group arrives there, and has left the groups inside that."""
     around = stack
-    if made.arrives is not None and not made.empty and stack[-1].group != made.arrives:
-        stack = stack[: [level.group for level in stack].index(made.arrives) + 1]
+    if produced.arrives is not None and not produced.empty and stack[-1].group != produced.arrives:
+        stack = stack[: [level.group for level in stack].index(produced.arrives) + 1]
     state.arrivals = arrival = state.arrivals + 1
-    arrow = (origin, made.arc) if origin else None
+    arrow = (origin, produced.arc) if origin else None
     token = ReadyToken(
-        made.id, made.step, made.args, stack, seen, source, arrow, output, state.seq, arrival, made.empty
+        produced.id, produced.step, produced.args, stack, seen, source, arrow, output, state.seq, arrival, produced.empty
     )  # fmt: skip
-    if made.joined:
+    if produced.joined:
         token.joined = True
     state.add_token(token)
-    if made.arrives is not None:
-        _arrive(state, made, token)
-        touch(state, around, made.step)
+    if produced.arrives is not None:
+        _arrive(state, produced, token)
+        touch(state, around, produced.step)
 
 
-def _arrive(state: State, made: e.Produced, token: ReadyToken) -> None:
+def _arrive(state: State, produced: e.Produced, token: ReadyToken) -> None:
     """Note the arrival of a branch, or of the token that stands for a group of nobody."""
-    group = state.groups[made.arrives or ""]
-    if made.empty:
+    group = state.groups[produced.arrives or ""]
+    if produced.empty:
         token.output = None
-        token.group, group.empty = group.id, made.id
+        token.group, group.empty = group.id, produced.id
         state.touched.setdefault(group.id, {})
         return
     index = token.stack[-1].branch
-    group.join = made.step
+    group.join = produced.step
     if index not in group.arrived:
-        group.arrived[index] = made.id
+        group.arrived[index] = produced.id
         group.outputs[index] = group.overrides.get(index, token.output)
         group.order.append(index)
 
@@ -93,9 +93,9 @@ def take_run(state: State, run_id: str) -> StepRun:
     return run
 
 
-def timers(state: State, made: list[e.NewTimer]) -> None:
+def timers(state: State, new_timers: list[e.NewTimer]) -> None:
     """Arm timers."""
-    for new in made:
+    for new in new_timers:
         state.add_timer(
             Timer(
                 id=new.id, due=new.due, kind=new.kind, run=new.run, group=new.group, index=new.index

@@ -11,25 +11,25 @@ from petra.wire import Write
 
 
 def write(
-    state: State, made: Write, stack: Stack, loop: tuple[str, tuple[int, ...]] | None = None
+    state: State, written: Write, stack: Stack, loop: tuple[str, tuple[int, ...]] | None = None
 ) -> None:
     """Apply one write to ctx, and note who made it."""
-    key = made.key
+    key = written.key
     present = key in state.ctx
     reducer = state.reducers.get(key)
-    value = made.value
-    if reducer is not None and not made.whole:
+    value = written.value
+    if reducer is not None and not written.whole:
         value = reduce_value(reducer, state.ctx.get(key), value, present=present)  # type: ignore[arg-type]
     elif reducer is None and (stack or loop):
         for scope, index in scopes_of(state, stack, loop):
-            note_writer(state, scope, key, index, made.value)
+            note_writer(state, scope, key, index, written.value)
     state.ctx = {**state.ctx, key: value}
 
 
-def merge(state: State, made: Write) -> None:
+def merge(state: State, written: Write) -> None:
     """Put a merge into ctx, where it names a key; it is no write that could conflict or be reduced (S8)."""
-    if made.key:
-        state.ctx = {**state.ctx, made.key: made.value}
+    if written.key:
+        state.ctx = {**state.ctx, written.key: written.value}
 
 
 class WriteScope(NamedTuple):
