@@ -163,13 +163,13 @@ class Oidc:
     async def _token(
         self, web: AsyncClient, places: _Places, code: str, cookie: str, redirect: str
     ) -> str:
-        given = {
+        form = {
             "grant_type": "authorization_code", "code": code, "redirect_uri": redirect,
             "client_id": self.settings.client_id, "code_verifier": _of(cookie, "verifier"),
         }  # fmt: skip
         if self._secret:
-            given["client_secret"] = self._secret
-        answer = await self._asked(web, "POST", places.token_endpoint, given)
+            form["client_secret"] = self._secret
+        answer = await self._asked(web, "POST", places.token_endpoint, form)
         token = answer.get("id_token")
         if not isinstance(token, str):
             raise NotVouchedError("the provider does not vouch for this log-in; begin it again")
@@ -205,7 +205,7 @@ class Oidc:
     async def _user(self, claims: dict[str, Any]) -> User:
         said = claims.get(self.settings.groups_claim, [])
         groups = [said] if isinstance(said, str) else said if isinstance(said, list) else []
-        grants = self.settings.grants(str(one) for one in groups[:GROUPS_MAX])
+        grants = self.settings.grants(str(group) for group in groups[:GROUPS_MAX])
         if not grants:
             raise NotVouchedError("no group of yours has a role here; ask who runs this server")
         named = next(
@@ -265,13 +265,13 @@ def _signed(token: str, keys: dict[str, Any]) -> dict[str, Any] | None:
 def _usable(keys: dict[str, Any]) -> list[Any]:
     """Return the keys that sign with two halves: one that both sides know proves nothing here."""
     listed = keys.get("keys")
-    given = listed if isinstance(listed, list) else []
+    candidates = listed if isinstance(listed, list) else []
     return [
-        one
-        for one in given
-        if isinstance(one, dict)
-        and one.get("kty") in ("RSA", "EC", "OKP")
-        and one.get("use", "sig") == "sig"
+        key
+        for key in candidates
+        if isinstance(key, dict)
+        and key.get("kty") in ("RSA", "EC", "OKP")
+        and key.get("use", "sig") == "sig"
     ]
 
 
@@ -281,5 +281,5 @@ def _is_time(value: Any) -> bool:
 
 def _of(cookie: str, what: str) -> str:
     """Return a secret of a log-in: it follows from its cookie, which only the browser has."""
-    made = hmac.new(cookie.encode("utf-8", "replace"), what.encode(), hashlib.sha256).digest()
-    return base64.urlsafe_b64encode(made).rstrip(b"=").decode()
+    mac = hmac.new(cookie.encode("utf-8", "replace"), what.encode(), hashlib.sha256).digest()
+    return base64.urlsafe_b64encode(mac).rstrip(b"=").decode()

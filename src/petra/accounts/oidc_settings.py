@@ -80,17 +80,17 @@ def is_safe(url: str) -> None:
         raise UsageError(f"'{url[:200]}' is no address of a provider: it begins with https://")
 
 
-def read_roles(given: Iterable[str]) -> dict[str, list[str]]:
+def read_roles(lines: Iterable[str]) -> dict[str, list[str]]:
     """Read which groups have which roles, as they are written: ``GROUP=ROLE@NAMESPACE``.
 
     Raises:
         UsageError: one is not written so.
     """
     roles: dict[str, list[str]] = {}
-    for one in given:
-        group, equals, role = one.rpartition("=")
+    for line in lines:
+        group, equals, role = line.rpartition("=")
         if not equals or not group:
-            raise UsageError(f"'{one[:100]}' is no role of a group; write GROUP=ROLE@NAMESPACE")
+            raise UsageError(f"'{line[:100]}' is no role of a group; write GROUP=ROLE@NAMESPACE")
         roles.setdefault(group, []).append(role)
     return roles
 

@@ -44,10 +44,10 @@ class Passwords:
 def _hashed(password: str) -> str:
     from cryptography.hazmat.primitives.kdf.argon2 import Argon2id  # noqa: PLC0415 - for servers only
 
-    made = Argon2id(
+    argon = Argon2id(
         salt=os.urandom(16), length=32, iterations=PASSES, lanes=1, memory_cost=MEMORY_KIB
     )
-    return made.derive_phc_encoded(password.encode("utf-8", "surrogatepass"))
+    return argon.derive_phc_encoded(password.encode("utf-8", "surrogatepass"))
 
 
 def _fits(password: str, stored: str) -> bool:

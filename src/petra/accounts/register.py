@@ -77,15 +77,19 @@ class Register:
         account = await self._accounts.account("token", digest(token))
         if account is None:
             return None
-        found, now = _read(account, ApiToken), self._clock.now()
-        if found.revoked is not None or (found.expires is not None and found.expires <= now):
+        api_token, now = _read(account, ApiToken), self._clock.now()
+        if api_token.revoked is not None or (
+            api_token.expires is not None and api_token.expires <= now
+        ):
             return None
-        await self._used(account, found, now)
-        if found.owner:
+        await self._used(account, api_token, now)
+        if api_token.owner:
             return owner()
-        if not found.user:
-            return granted(f"token:{found.id}", Kind.SERVICE, found.grants, pool=found.pool or None)
-        user = await self.user(found.user)
+        if not api_token.user:
+            return granted(
+                f"token:{api_token.id}", Kind.SERVICE, api_token.grants, pool=api_token.pool or None
+            )
+        user = await self.user(api_token.user)
         return _principal(user) if user is not None and not user.disabled else None
 
     async def _used(self, account: Account, token: ApiToken, now: float) -> None:
@@ -126,8 +130,10 @@ class Register:
     async def greet_owner(self, token: str) -> bool:
         """Let the token in that lies in the home; False where it was revoked."""
         key = digest(token)
-        made = ApiToken(id=key[:ID_CHARS], name="owner", owner=True, created=self._clock.now())
-        await self._add("token", key, made)  # where it is there already, it stays as it is
+        owner_token = ApiToken(
+            id=key[:ID_CHARS], name="owner", owner=True, created=self._clock.now()
+        )
+        await self._add("token", key, owner_token)  # where it is there already, it stays as it is
         account = await self._accounts.account("token", key)
         return account is not None and _read(account, ApiToken).revoked is None
 
@@ -143,8 +149,8 @@ class Register:
             known = await self._accounts.account("vouched", key)
             if known is None:
                 name = await self._free_name(named, key)
-                made = User(name=name, grants=grants, issuer=issuer, created=self._clock.now())
-                if await self._add("user", name, made) and not await self._add(
+                new = User(name=name, grants=grants, issuer=issuer, created=self._clock.now())
+                if await self._add("user", name, new) and not await self._add(
                     "vouched", key, Vouched(name)
                 ):
                     await self._accounts.forget(
@@ -184,7 +190,7 @@ class Register:
     async def sessions(self, who: Principal) -> list[Session]:
         """List the sessions of whoever asks."""
         own = "" if who.kind is Kind.OWNER else who.name
-        return [one for one in await self._all("session", Session) if one.user == own]
+        return [session for session in await self._all("session", Session) if session.user == own]
 
     async def end_sessions(self, who: Principal, name: str) -> None:
         """End one session of whoever asks, by its id.
@@ -192,8 +198,8 @@ class Register:
         Raises:
             UnknownAccountError: they have none of that id.
         """
-        for one in await self.sessions(who):
-            if one.id == name:
+        for session in await self.sessions(who):
+            if session.id == name:
                 key = (await self._found("session", name)).name
                 await noted(partial(self._accounts.forget, "session", key))
                 return
@@ -232,13 +238,13 @@ class Register:
             raise MalformedError("a service account has tokens, and no password")
         if act_as and not service:
             raise MalformedError("only a service account may act as others")
-        made = User(
+        user = User(
             name=name, grants=grants, service=service, act_as=act_as, created=self._clock.now(),
             password="" if service else await self._passwords.hashed(password),
         )  # fmt: skip
-        if not await self._add("user", name, made):
+        if not await self._add("user", name, user):
             raise TakenError(f"there is a user '{name}' already")
-        return made
+        return user
 
     async def change_user(  # noqa: PLR0913 - what of a user may change
         self,
@@ -298,15 +304,15 @@ class Register:
             ForbiddenError: they administer nothing.
         """
         _must_administer_something(who)
-        return [one for one in await self._all("user", User) if _administers(who, one.grants)]
+        return [user for user in await self._all("user", User) if _administers(who, user.grants)]
 
     async def known_in(self, who: Principal, word: str, limit: int) -> list[User]:
         """List those who have a role where somebody acts, by a part of their names: work is delegated to them."""
         users = [
-            one for one in await self._all("user", User)
-            if word.casefold() in one.name.casefold() and not one.disabled and roles_in(one.grants, who.namespace)
+            user for user in await self._all("user", User)
+            if word.casefold() in user.name.casefold() and not user.disabled and roles_in(user.grants, who.namespace)
         ]  # fmt: skip
-        return sorted(users, key=lambda one: (not one.name.startswith(word), one.name))[:limit]
+        return sorted(users, key=lambda user: (not user.name.startswith(word), user.name))[:limit]
 
     async def _administered(self, who: Principal, name: str) -> tuple[Account, User]:
         _must_administer_something(who)
@@ -352,17 +358,17 @@ class Register:
             raise MalformedError("a token of role 'worker' is for a pool, and no other one is")
         secret, now = new_token(), self._clock.now()
         key = digest(secret)
-        made = ApiToken(
+        token = ApiToken(
             id=key[:ID_CHARS], name=name[:100], user=user, grants=grants, pool=pool,
             created=now, by=who.name, expires=now + expires_s if expires_s is not None else None,
         )  # fmt: skip
-        await self._add("token", key, made)
-        return made, secret
+        await self._add("token", key, token)
+        return token, secret
 
     async def tokens(self, who: Principal) -> list[ApiToken]:
         """List the tokens that somebody may revoke: their own, and those they administer."""
         tokens = await self._all("token", ApiToken)
-        return [one for one in tokens if await self._may_revoke(who, one)]
+        return [token for token in tokens if await self._may_revoke(who, token)]
 
     async def revoke(self, who: Principal, name: str) -> ApiToken:
         """Let a token in no more, by its id.
@@ -404,10 +410,10 @@ class Register:
             TakenError: there is one.
         """
         who.within(EVERYWHERE).must(May.ADMINISTER)
-        made = Namespace(name=namespace_name(name), created=self._clock.now())
-        if name == DEFAULT or not await self._add("namespace", name, made):
+        added = Namespace(name=namespace_name(name), created=self._clock.now())
+        if name == DEFAULT or not await self._add("namespace", name, added):
             raise TakenError(f"there is a namespace '{name}' already")
-        return made
+        return added
 
     async def has_namespace(self, name: str) -> bool:
         """Tell whether there is such a namespace."""
@@ -419,7 +425,10 @@ class Register:
 
     async def namespaces(self, who: Principal) -> list[str]:
         """List the namespaces in which somebody has a role."""
-        known = [DEFAULT, *(one.name for one in await self._all("namespace", Namespace))]
+        known = [
+            DEFAULT,
+            *(namespace.name for namespace in await self._all("namespace", Namespace)),
+        ]
         return [name for name in sorted(set(known)) if who.within(name).may - {May.ACT_AS}]
 
     # Rows
@@ -428,8 +437,8 @@ class Register:
         self, kind: str, name: str, row: msgspec.Struct, until: float | None = None
     ) -> bool:
         body = msgspec.json.encode(row)
-        made = Account(kind=kind, name=name, version=1, body=body, until=until)
-        return await noted(partial(self._accounts.keep, made))
+        account = Account(kind=kind, name=name, version=1, body=body, until=until)
+        return await noted(partial(self._accounts.keep, account))
 
     async def _keep(self, account: Account, row: msgspec.Struct) -> bool:
         return await noted(partial(self._accounts.keep, _changed(account, row)))
@@ -437,16 +446,16 @@ class Register:
     async def _found(self, kind: str, beginning: str) -> Account:
         """Return the account whose name begins with an id."""
         if len(beginning) == ID_CHARS:
-            for one in await self._accounts.accounts(kind, after=beginning, limit=1):
-                if one.name.startswith(beginning):
-                    return one
+            for account in await self._accounts.accounts(kind, after=beginning, limit=1):
+                if account.name.startswith(beginning):
+                    return account
         raise UnknownAccountError(f"there is no {kind} '{beginning[:40]}'")
 
     async def _all(self, kind: str, row: type[R]) -> list[R]:
         rows: list[R] = []
         after = ""
         while page := await self._accounts.accounts(kind, after=after):
-            rows += [_read(one, row) for one in page]
+            rows += [_read(account, row) for account in page]
             after = page[-1].name
         return rows
 

@@ -74,37 +74,37 @@ class Namespace(msgspec.Struct, frozen=True, kw_only=True):
     created: float = 0.0
 
 
-def user_name(given: str) -> str:
+def user_name(text: str) -> str:
     """Return the name of a user.
 
     Raises:
         UsageError: it is none.
     """
-    if not _NAME.fullmatch(given):
+    if not _NAME.fullmatch(text):
         raise MalformedError(
-            f"'{given[:100]}' is no name of a user: small letters, digits and ._@+- , at most 100 of them, and the"
+            f"'{text[:100]}' is no name of a user: small letters, digits and ._@+- , at most 100 of them, and the"
             " first is a letter or a digit"
         )
-    return given
+    return text
 
 
-def read_grants(given: Iterable[str]) -> tuple[Grant, ...]:
+def read_grants(words: Iterable[str]) -> tuple[Grant, ...]:
     """Read roles as they are written, ``operator@default``; without a namespace it is the default one.
 
     Raises:
         UsageError: one is none, or there are too many.
     """
-    grants = tuple(dict.fromkeys(_grant(one) for one in given))
+    grants = tuple(dict.fromkeys(_grant(word) for word in words))
     if len(grants) > GRANTS_MAX:
         raise MalformedError(f"{len(grants)} roles are too many; at most {GRANTS_MAX}")
     return grants
 
 
-def _grant(given: str) -> Grant:
-    role, at, namespace = given.partition("@")
+def _grant(word: str) -> Grant:
+    role, at, namespace = word.partition("@")
     if not _WORD.fullmatch(role):
         raise MalformedError(
-            f"'{given[:100]}' is no role; write ROLE@NAMESPACE, e.g. operator@default"
+            f"'{word[:100]}' is no role; write ROLE@NAMESPACE, e.g. operator@default"
         )
     if not at:
         return Grant(role, DEFAULT)

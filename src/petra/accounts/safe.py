@@ -70,7 +70,7 @@ class FileCupboard:
 
     async def of(self, namespace: str, name: str) -> list[Sealed]:
         """Return the versions of one."""
-        return [one for one in self._file.all() if (one.namespace, one.name) == (namespace, name)]
+        return [row for row in self._file.all() if (row.namespace, row.name) == (namespace, name)]
 
     async def change(self, namespace: str, name: str, change: Change) -> list[Sealed]:
         """Change the versions of one; no transaction of the store is about that, so it is noted before too."""
@@ -87,12 +87,12 @@ class RowCupboard:
 
     async def all(self) -> list[Sealed]:
         """Return everything."""
-        found: list[Sealed] = []
+        versions: list[Sealed] = []
         after = ""
         while page := await self._accounts.accounts(KIND, after=after):
-            found += [sealed for row in page for sealed in _versions(row)]
+            versions += [sealed for row in page for sealed in _versions(row)]
             after = page[-1].name
-        return found
+        return versions
 
     async def of(self, namespace: str, name: str) -> list[Sealed]:
         """Return the versions of one."""
@@ -103,12 +103,12 @@ class RowCupboard:
         key = f"{namespace}/{name}"
         for _ in range(TRIES):
             row = await self._accounts.account(KIND, key)
-            made = change(_versions(row))
+            versions = change(_versions(row))
             version = row.version + 1 if row is not None else 1
-            body = msgspec.json.encode(made)
+            body = msgspec.json.encode(versions)
             changed = Account(kind=KIND, name=key, version=version, body=body)
             if await noted(partial(self._accounts.keep, changed)):
-                return made
+                return versions
         raise UsageError(f"credential '{name}' is being changed by others; try again")
 
 
@@ -260,9 +260,9 @@ class Safe:
     async def list(self, namespace: str) -> list[StoredSecret]:
         """List the credentials of a namespace, by name."""
         by_name: dict[str, list[Sealed]] = {}
-        for one in await self._cupboard.all():
-            if one.namespace == namespace:
-                by_name.setdefault(one.name, []).append(one)
+        for sealed in await self._cupboard.all():
+            if sealed.namespace == namespace:
+                by_name.setdefault(sealed.name, []).append(sealed)
         return [_shown(by_name[name]) for name in sorted(by_name)]
 
     async def rotate(self) -> tuple[str, int]:
@@ -275,10 +275,10 @@ class Safe:
             keys.rotate()
         count = 0
         for namespace, name in dict.fromkeys(
-            (one.namespace, one.name) for one in await self._cupboard.all()
+            (sealed.namespace, sealed.name) for sealed in await self._cupboard.all()
         ):
             changed = await self._cupboard.change(
-                namespace, name, lambda own: [keys.rewrap(one) for one in own]
+                namespace, name, lambda own: [keys.rewrap(sealed) for sealed in own]
             )
             count += len(changed)
         keys.drop_old()

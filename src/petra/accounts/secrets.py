@@ -20,10 +20,10 @@ def new_token() -> str:
     return f"{PREFIX}{secret}{zlib.crc32(secret.encode()):08x}"
 
 
-def is_token(given: str) -> bool:
+def is_token(text: str) -> bool:
     """Tell whether something can be a token: then it is worth looking for."""
-    body = given.removeprefix(PREFIX)
-    if len(given) != len(PREFIX) + _SECRET + _SUM or not given.isascii() or body == given:
+    body = text.removeprefix(PREFIX)
+    if len(text) != len(PREFIX) + _SECRET + _SUM or not text.isascii() or body == text:
         return False
     secret, checksum = body[:_SECRET], body[_SECRET:]
     return f"{zlib.crc32(secret.encode()):08x}" == checksum

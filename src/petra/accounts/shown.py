@@ -15,18 +15,18 @@ def moment(at: float | None) -> str | None:
     return datetime.fromtimestamp(at, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
-def user_data(one: User) -> dict[str, Any]:
+def user_data(user: User) -> dict[str, Any]:
     """Return what is shown of a user."""
     return {
-        "name": one.name, "kind": "service" if one.service else "user", "roles": [str(grant) for grant in one.grants],
-        "act_as": one.act_as, "disabled": one.disabled, "created": moment(one.created), "issuer": one.issuer,
+        "name": user.name, "kind": "service" if user.service else "user", "roles": [str(grant) for grant in user.grants],
+        "act_as": user.act_as, "disabled": user.disabled, "created": moment(user.created), "issuer": user.issuer,
     }  # fmt: skip
 
 
-def token_data(one: ApiToken) -> dict[str, Any]:
+def token_data(token: ApiToken) -> dict[str, Any]:
     """Return what is shown of a token."""
     return {
-        "id": one.id, "name": one.name, "user": one.user, "roles": [str(grant) for grant in one.grants],
-        "pool": one.pool, "created": moment(one.created), "by": one.by, "expires": moment(one.expires),
-        "used": moment(one.used), "revoked": moment(one.revoked),
+        "id": token.id, "name": token.name, "user": token.user, "roles": [str(grant) for grant in token.grants],
+        "pool": token.pool, "created": moment(token.created), "by": token.by, "expires": moment(token.expires),
+        "used": moment(token.used), "revoked": moment(token.revoked),
     }  # fmt: skip
