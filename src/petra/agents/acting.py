@@ -31,35 +31,39 @@ async def started(api: Caller, playbook: Any, workload: Given, key: str, wait: i
     return await api.post("/executions", body, key=key, wait=wait, spaced=True)
 
 
-async def _start(api: Caller, given: Given) -> Any:
-    if ("path" in given) == ("text" in given):
+async def _start(api: Caller, arguments: Given) -> Any:
+    if ("path" in arguments) == ("text" in arguments):
         raise ServerError(
             "invalid-input", "give exactly one of 'path' and 'text'", hint="list_playbooks says which paths there are"
         )  # fmt: skip
-    playbook = given["path"] if "path" in given else {"text": given["text"]}
-    wait = given.get("wait", WAIT_S)
-    return await started(api, playbook, given.get("workload", {}), given.get("key", ""), wait)
+    playbook = arguments["path"] if "path" in arguments else {"text": arguments["text"]}
+    wait = arguments.get("wait", WAIT_S)
+    return await started(
+        api, playbook, arguments.get("workload", {}), arguments.get("key", ""), wait
+    )
 
 
-async def _signal(api: Caller, given: Given) -> Any:
-    path = place("executions", given["execution"], "signals", given["name"])
-    body = {"payload": given.get("payload"), "key": given.get("for_key")}
-    return await api.post(path, body, key=given.get("key", ""))
+async def _signal(api: Caller, arguments: Given) -> Any:
+    path = place("executions", arguments["execution"], "signals", arguments["name"])
+    body = {"payload": arguments.get("payload"), "key": arguments.get("for_key")}
+    return await api.post(path, body, key=arguments.get("key", ""))
 
 
 def _steering(act: str) -> Callable[[Caller, Given], Awaitable[Any]]:
-    async def steer(api: Caller, given: Given) -> Any:
-        body = None if act == "resume" else {"reason": given.get("reason", "")}
-        path = place("executions", given["execution"], act)
-        return await api.post(path, body, key=given.get("key", ""))
+    async def steer(api: Caller, arguments: Given) -> Any:
+        body = None if act == "resume" else {"reason": arguments.get("reason", "")}
+        path = place("executions", arguments["execution"], act)
+        return await api.post(path, body, key=arguments.get("key", ""))
 
     return steer
 
 
-async def _complete(api: Caller, given: Given) -> Any:
-    path = place("work-items", given["execution"], given["item"], "complete")
-    body = {name: given[name] for name in ("action", "data", "reason") if name in given}
-    return await api.post(path, body, key=given.get("key", ""), wait=given.get("wait", WAIT_S))
+async def _complete(api: Caller, arguments: Given) -> Any:
+    path = place("work-items", arguments["execution"], arguments["item"], "complete")
+    body = {name: arguments[name] for name in ("action", "data", "reason") if name in arguments}
+    return await api.post(
+        path, body, key=arguments.get("key", ""), wait=arguments.get("wait", WAIT_S)
+    )
 
 
 ACTING: Final = (

@@ -63,12 +63,12 @@ class Caller:
         headers: Mapping[str, str] | None = None,
         spaced: bool = False,
     ) -> Any:
-        given = {key: value for key, value in (params or {}).items() if value is not None}
+        query = {key: value for key, value in (params or {}).items() if value is not None}
         if spaced:
-            given["namespace"] = self._namespace
+            query["namespace"] = self._namespace
         try:
             answer = await self._http.request(
-                method, path, json=body, params=given, headers=headers,
+                method, path, json=body, params=query, headers=headers,
                 timeout=WAIT_MAX_S + BEYOND_S,
             )  # fmt: skip
         except httpx2.TransportError as error:

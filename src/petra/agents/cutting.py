@@ -27,8 +27,8 @@ def fitting(value: Any, how: str, room: int = ANSWER_MAX) -> Any:
         return value
     note = {"characters": size, "how": how}
     for text, items in _WAYS:
-        found = _cut(value, text, items, _DEEP)
-        kept = found if isinstance(found, dict) else {"value": found}
+        cut = _cut(value, text, items, _DEEP)
+        kept = cut if isinstance(cut, dict) else {"value": cut}
         answer = {**kept, "_cut": note}
         if len(encoded(answer)) <= room:
             return answer
@@ -42,7 +42,7 @@ def _cut(value: Any, text: int, items: int, deep: int) -> Any:
         case list() | dict() if deep == 0 and value:
             return "… [deeper than is shown]"
         case list():
-            kept = [_cut(one, text, items, deep - 1) for one in value[:items]]
+            kept = [_cut(item, text, items, deep - 1) for item in value[:items]]
             more = len(value) - items
             return [*kept, f"… [{more:,} more items]"] if more > 0 else kept
         case dict():
@@ -68,13 +68,13 @@ def part(value: Any, pointer: str, offset: int, limit: int) -> dict[str, Any]:
     Raises:
         LookupError: it leads nowhere, and where it ends.
     """
-    for name in [one.replace("~1", "/").replace("~0", "~") for one in pointer.split("/")[1:]]:
+    for name in [step.replace("~1", "/").replace("~0", "~") for step in pointer.split("/")[1:]]:
         value = _below(value, name)
     if not isinstance(value, str | list):
         return {"value": value}
     end = offset + limit
-    found: dict[str, Any] = {"value": value[offset:end], "offset": offset, "of": len(value)}
-    return {**found, "next_offset": end} if end < len(value) else found
+    answer: dict[str, Any] = {"value": value[offset:end], "offset": offset, "of": len(value)}
+    return {**answer, "next_offset": end} if end < len(value) else answer
 
 
 def _below(value: Any, name: str) -> Any:

@@ -43,8 +43,8 @@ class ExposedPlaybooks:
         """Return the tools of whoever asks, by path."""
         rows = await _applied(api)
         room = asyncio.Semaphore(_AT_ONCE)
-        found = await asyncio.gather(*(self._tool(api, row, room) for row in rows))
-        return _unique([tool for tool in found if tool is not None])
+        tools = await asyncio.gather(*(self._tool(api, row, room) for row in rows))
+        return _unique([tool for tool in tools if tool is not None])
 
     async def _tool(
         self, api: Caller, row: Mapping[str, Any], room: asyncio.Semaphore
@@ -52,14 +52,14 @@ class ExposedPlaybooks:
         key = (row["path"], row["digest"])
         if key not in self._kept:
             async with room:
-                made = await self._read(api, row["path"])
+                playbook = await self._read(api, row["path"])
             if len(self._kept) >= KEPT:
                 self._kept.clear()
-            self._kept[key] = made
+            self._kept[key] = playbook
         return self._kept[key]
 
     async def _read(self, api: Caller, path: str) -> AgentTool | None:
-        where = "/".join(place(one)[1:] for one in path.split("/"))
+        where = "/".join(place(part)[1:] for part in path.split("/"))
         text = (await api.get(f"/playbooks/{where}", spaced=True))["text"]
         try:
             playbook = await asyncio.to_thread(read_stored, text, path)
@@ -117,42 +117,40 @@ def _unique(tools: list[AgentTool]) -> list[AgentTool]:
     return list({tool.name: tool for tool in reversed(tools)}.values())[::-1]
 
 
-async def _run(path: str, wait: int, api: Caller, given: Given) -> Any:
-    return await outcome(api, await started(api, path, given, "", wait))
+async def _run(path: str, wait: int, api: Caller, arguments: Given) -> Any:
+    return await outcome(api, await started(api, path, arguments, "", wait))
 
 
-async def outcome(api: Caller, found: Mapping[str, Any]) -> dict[str, Any]:
+async def outcome(api: Caller, answer: Mapping[str, Any]) -> dict[str, Any]:
     """Return what an execution came to, or how to ask on.
 
     Raises:
         ServerError: it failed, or was aborted.
     """
-    execution, status = found["id"], found["status"]
+    execution, status = answer["id"], answer["status"]
     said = {"execution": execution, "status": status}
     if status in _OVER:
-        output = found["output"]
+        output = answer["output"]
         if is_reference(output):
             output = await api.get(place("executions", execution, "result"))
         return {**said, "output": output}
     if status in ("failed", "aborted"):
-        reason = found["reason"] or (found["error"] or {}).get("message", "")
+        reason = answer["reason"] or (answer["error"] or {}).get("message", "")
         raise ServerError(
             status,
             f"execution '{execution}' {status}: {reason}",
             hint=f"explain_execution with '{execution}' says more",
         )
-    more = {name: found[name] for name in ("version", "waiting_on", "work_items")}
-    return {**said, **more, "next": _next(execution, found)}
+    more = {name: answer[name] for name in ("version", "waiting_on", "work_items")}
+    return {**said, **more, "next": _next(execution, answer)}
 
 
-def _next(execution: str, found: Mapping[str, Any]) -> str:
-    ask = (
-        f"call wait_for_execution with execution '{execution}' and after_version {found['version']}"
-    )
-    if found["work_items"]:
+def _next(execution: str, answer: Mapping[str, Any]) -> str:
+    ask = f"call wait_for_execution with execution '{execution}' and after_version {answer['version']}"
+    if answer["work_items"]:
         return f"a person has to decide (see work_items); {ask} to hear what they did"
     return (
         f"it goes on by itself; {ask}"
-        if found["status"] != "stuck"
+        if answer["status"] != "stuck"
         else "explain_execution says why it is stuck"
     )

@@ -27,84 +27,89 @@ _STATUSES: Final = (
 _CURSOR: Final = text("'next' of the page before; also of one that is empty.", 500)
 
 
-async def _list(api: Caller, given: Given) -> Any:
-    params = {"limit": PAGE, **given}
+async def _list(api: Caller, arguments: Given) -> Any:
+    params = {"limit": PAGE, **arguments}
     return await api.get("/executions", params, spaced=True)
 
 
-async def _get(api: Caller, given: Given) -> Any:
-    return await api.get(place("executions", given["execution"]))
+async def _get(api: Caller, arguments: Given) -> Any:
+    return await api.get(place("executions", arguments["execution"]))
 
 
-async def _wait(api: Caller, given: Given) -> Any:
+async def _wait(api: Caller, arguments: Given) -> Any:
     return await api.rested(
-        given["execution"], given.get("seconds", WAIT_S), given.get("after_version")
+        arguments["execution"], arguments.get("seconds", WAIT_S), arguments.get("after_version")
     )
 
 
-async def _explain(api: Caller, given: Given) -> Any:
-    path = place("executions", given["execution"], "explain")
-    return await api.get(path, {"step": given.get("step")})
+async def _explain(api: Caller, arguments: Given) -> Any:
+    path = place("executions", arguments["execution"], "explain")
+    return await api.get(path, {"step": arguments.get("step")})
 
 
-async def _state(api: Caller, given: Given) -> Any:
-    return await api.get(place("executions", given["execution"], "at", given["record"]))
+async def _state(api: Caller, arguments: Given) -> Any:
+    return await api.get(place("executions", arguments["execution"], "at", arguments["record"]))
 
 
-async def _records(api: Caller, given: Given) -> Any:
-    params = {"after": given.get("after", 0), "limit": given.get("limit", PAGE)}
-    params["type"] = given.get("type")
-    return await api.get(place("executions", given["execution"], "records"), params)
+async def _records(api: Caller, arguments: Given) -> Any:
+    params = {"after": arguments.get("after", 0), "limit": arguments.get("limit", PAGE)}
+    params["type"] = arguments.get("type")
+    return await api.get(place("executions", arguments["execution"], "records"), params)
 
 
-async def _value(api: Caller, given: Given) -> Any:
-    where = ("executions", given["execution"])
-    match given["of"]:
+async def _value(api: Caller, arguments: Given) -> Any:
+    where = ("executions", arguments["execution"])
+    match arguments["of"]:
         case "output":
             whole = await api.get(place(*where, "result"))
         case "record":
-            whole = await api.get(place(*where, "events", given.get("record", 1)))
+            whole = await api.get(place(*where, "events", arguments.get("record", 1)))
         case _:
             whole = (await api.get(place(*where)))["ctx"]
     try:
-        return part(whole, given.get("pointer", ""), given.get("offset", 0), given.get("limit", 30))
+        return part(
+            whole,
+            arguments.get("pointer", ""),
+            arguments.get("offset", 0),
+            arguments.get("limit", 30),
+        )
     except LookupError as error:
         raise ServerError(
             "not-found", str(error.args[0]), hint="a pointer is '/rows/0/name'; '' is the whole"
         ) from None
 
 
-async def _check(api: Caller, given: Given) -> Any:
-    found = await api.post("/check", {"text": given["text"]})
-    proof = found["soundness"]
+async def _check(api: Caller, arguments: Given) -> Any:
+    checked = await api.post("/check", {"text": arguments["text"]})
+    proof = checked["soundness"]
     kept = ("verdict", "counterexample", "findings", "notes")
     return {
-        "ok": found["ok"],
-        "problems": found["problems"],
+        "ok": checked["ok"],
+        "problems": checked["problems"],
         "soundness": {name: proof[name] for name in kept} if proof else None,
     }
 
 
-async def _test(api: Caller, given: Given) -> Any:
-    body = {"text": given["text"], "files": given.get("files", {}), "frames": False}
+async def _test(api: Caller, arguments: Given) -> Any:
+    body = {"text": arguments["text"], "files": arguments.get("files", {}), "frames": False}
     return await api.post("/tests", body)
 
 
-async def _items(api: Caller, given: Given) -> Any:
-    return await api.get("/work-items", {"limit": PAGE, **given}, spaced=True)
+async def _items(api: Caller, arguments: Given) -> Any:
+    return await api.get("/work-items", {"limit": PAGE, **arguments}, spaced=True)
 
 
-async def _item(api: Caller, given: Given) -> Any:
-    return await api.get(place("work-items", given["execution"], given["item"]))
+async def _item(api: Caller, arguments: Given) -> Any:
+    return await api.get(place("work-items", arguments["execution"], arguments["item"]))
 
 
-async def _playbooks(api: Caller, given: Given) -> Any:
-    return await api.get("/playbooks", {"limit": PAGE, **given}, spaced=True)
+async def _playbooks(api: Caller, arguments: Given) -> Any:
+    return await api.get("/playbooks", {"limit": PAGE, **arguments}, spaced=True)
 
 
-async def _playbook(api: Caller, given: Given) -> Any:
-    path = "/".join(place(one)[1:] for one in given["path"].split("/"))
-    return await api.get(f"/playbooks/{path}", {"version": given.get("version")}, spaced=True)
+async def _playbook(api: Caller, arguments: Given) -> Any:
+    path = "/".join(place(word)[1:] for word in arguments["path"].split("/"))
+    return await api.get(f"/playbooks/{path}", {"version": arguments.get("version")}, spaced=True)
 
 
 PATH: Final = {

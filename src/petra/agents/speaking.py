@@ -90,12 +90,12 @@ class Agents:
     async def _called(
         self, context: Context, params: types.CallToolRequestParams
     ) -> types.CallToolResult:
-        given = params.arguments or {}
+        arguments = params.arguments or {}
         try:
             async with self._calling(context) as api:
                 tool = await self._meant(api, params.name)
-                tool.refuse(given)
-                return _answer(await tool.run(api, given))
+                tool.refuse(arguments)
+                return _answer(await tool.run(api, arguments))
         except ServerError as error:
             return _problem(error.code, error.detail, error.hint, error.errors)
         except PetraError as error:
@@ -135,8 +135,8 @@ def _described(tool: AgentTool) -> types.Tool:
     )
 
 
-def _answer(found: Any) -> types.CallToolResult:
-    data = fitting(found, HOW)
+def _answer(value: Any) -> types.CallToolResult:
+    data = fitting(value, HOW)
     kept = data if isinstance(data, dict) else {"value": data}
     content = types.TextContent(type="text", text=encoded(kept))
     return types.CallToolResult(content=[content], structured_content=kept)

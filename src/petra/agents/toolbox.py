@@ -50,13 +50,13 @@ class AgentTool:
     def _validator(self) -> Any:
         return validator(self.schema, validate_formats=False)
 
-    def refuse(self, given: Given) -> None:
+    def refuse(self, arguments: Given) -> None:
         """Refuse arguments that do not fit.
 
         Raises:
             ServerError: which do not, and why.
         """
-        problems = [_said(error) for error in self._validator.iter_errors(given)]
+        problems = [_said(error) for error in self._validator.iter_errors(arguments)]
         if problems:
             hint = (
                 f"'{self.name}' takes: {', '.join(self.schema.get('properties', ())) or 'nothing'}"
@@ -67,7 +67,7 @@ class AgentTool:
 
 
 def _said(error: Any) -> str:
-    where = "/".join(str(one) for one in error.instance_path)
+    where = "/".join(str(part) for part in error.instance_path)
     words = str(error.message)
     words = words if len(words) <= SHOWN else f"{words[:SHOWN]}…"
     return f"{where}: {words}" if where else words
