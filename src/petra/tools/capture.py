@@ -87,19 +87,19 @@ class Capture:
         """Take what may be handed on now; the rest waits."""
         with self._lock:
             waiting, self._waiting = self._waiting, []
-            found = [(stream, "".join(parts)) for stream, parts in waiting]
-            if not found:
-                return found
-            stream, text = found.pop()
+            texts = [(stream, "".join(parts)) for stream, parts in waiting]
+            if not texts:
+                return texts
+            stream, text = texts.pop()
             end = self._end(text)
             gone, rest = self._context.part(text[:end]) if end else ("", "")
             if gone:
-                found.append((stream, gone))
+                texts.append((stream, gone))
                 self._since = 0.0
             if rest := rest + text[end:]:
                 self._waiting.append((stream, [rest]))
                 self._since = self._since or time.monotonic()
-            return found
+            return texts
 
     def _end(self, text: str) -> int:
         """Return how much of a text may go now."""
@@ -134,9 +134,9 @@ class Pipes:
 
     def heard(self, fd: int, data: bytes) -> None:
         """Take bytes, which may begin or end in the middle of a character."""
-        found = self._streams.get(fd)
-        if found is not None:
-            name, decoder = found
+        stream = self._streams.get(fd)
+        if stream is not None:
+            name, decoder = stream
             self._capture.write(decoder.decode(data), name)
 
 
@@ -238,7 +238,9 @@ _known: list[logging.Handler] = []
 
 
 def _listen() -> None:
-    _root.handlers[:] = [one for one in _root.handlers if isinstance(one, logging.Handler)]
+    _root.handlers[:] = [
+        handler for handler in _root.handlers if isinstance(handler, logging.Handler)
+    ]
     for handler in _root.handlers:
         if handler is not _records:
             handler.addFilter(_is_elsewhere)  # once: a filter it has is not added again

@@ -110,10 +110,10 @@ def _called(
         own.source = modules.source(module)
         file = modules.file(module)
         own.file, own.written = file_of(file, own.source), (file, 1, True)
-    found = _imported(function, modules)
+    callee = _imported(function, modules)
     if module not in modules:
-        own.file = getattr(getattr(found, "__code__", None), "co_filename", "")
-    return _call(found, function, args, scope)
+        own.file = getattr(getattr(callee, "__code__", None), "co_filename", "")
+    return _call(callee, function, args, scope)
 
 
 def _result_of(
@@ -158,11 +158,11 @@ def names_read(code: str) -> frozenset[str] | None:
         return frozenset()  # it will not run
     names, waiting = set(program.names), [program.code]
     while waiting:
-        one = waiting.pop()
-        if one.co_flags & inspect.CO_VARKEYWORDS:
+        compiled = waiting.pop()
+        if compiled.co_flags & inspect.CO_VARKEYWORDS:
             names.add("args")
-        names.update(one.co_varnames)
-        waiting += [constant for constant in one.co_consts if isinstance(constant, CodeType)]
+        names.update(compiled.co_varnames)
+        waiting += [constant for constant in compiled.co_consts if isinstance(constant, CodeType)]
     return None if "context" in names else frozenset(names)
 
 
@@ -184,7 +184,7 @@ def _imported(function: str, modules: Modules) -> Callable[..., Any]:
     if not (module and colon and path):
         raise _Refused(f"function is '{function}'; it takes 'module:function'")
     try:
-        found: Any = modules.load(module) if module in modules else import_module(module)
+        callee: Any = modules.load(module) if module in modules else import_module(module)
     except ModuleNotFoundError as error:
         if error.name is None or not f"{module}.".startswith(f"{error.name}."):
             raise
@@ -192,10 +192,10 @@ def _imported(function: str, modules: Modules) -> Callable[..., Any]:
             f"function '{function}': there is no module '{error.name}', neither beside the playbook nor on the worker"
         ) from error
     for name in path.split("."):
-        found = getattr(found, name, _MISSING)
-    if not callable(found):
+        callee = getattr(callee, name, _MISSING)
+    if not callable(callee):
         raise _Refused(f"function '{function}': the module has no such function")
-    return found  # type: ignore[no-any-return]  # callable, as just checked
+    return callee  # type: ignore[no-any-return]  # callable, as just checked
 
 
 def _call(
@@ -270,8 +270,8 @@ def _parameters_of_def(function: FunctionType) -> _Parameters:
         zip(reversed(names[:count]), reversed(function.__defaults__ or ()), strict=False)
     )
     defaults |= function.__kwdefaults__ or {}
-    found = [(name, defaults.get(name, _MISSING), n < only) for n, name in enumerate(names)]
-    return found, bool(code.co_flags & inspect.CO_VARKEYWORDS)
+    parameters = [(name, defaults.get(name, _MISSING), n < only) for n, name in enumerate(names)]
+    return parameters, bool(code.co_flags & inspect.CO_VARKEYWORDS)
 
 
 def _value(name: str, args: Mapping[str, Any], scope: Mapping[str, Any]) -> Any:

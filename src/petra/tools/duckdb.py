@@ -157,18 +157,18 @@ def _execute(
 
 
 def _statement(error: BaseException | None) -> int | None:
-    found: int | None = getattr(error, "statement", None)
-    return found
+    statement: int | None = getattr(error, "statement", None)
+    return statement
 
 
 def _offset(command: str, statement: int | None, said: str) -> int | None:
     """Return where in a command an error points to, as DuckDB shows it: a line, and a mark below it."""
-    found = _LINE.search(said)
+    match = _LINE.search(said)
     begins = starts(command)
-    if found is None or (statement is not None and statement > len(begins)):
+    if match is None or (statement is not None and statement > len(begins)):
         return None
-    shown, _, mark = said[found.end() :].partition("\n")
-    column = len(mark) - len(mark.lstrip()) - len(found[0].lstrip("\n"))
+    shown, _, mark = said[match.end() :].partition("\n")
+    column = len(mark) - len(mark.lstrip()) - len(match[0].lstrip("\n"))
     bare = shown.strip(".")
     at = command.find(bare, begins[statement - 1] if statement is not None else 0)
     if at < 0 or not bare:
@@ -220,16 +220,16 @@ def _one_by_one(
     done: int,
 ) -> Outcome:
     """Run a command for each row, all or nothing; the first ``done`` of them go together."""
-    given = Counted(many)
+    counted = Counted(many)
     try:
         with duckdb_errors(), transaction(connection):
             if insert is not None and done:
                 write(connection, insert, many[:done])
-            for params in given:
-                if given.index >= done:
+            for params in counted:
+                if counted.index >= done:
                     connection.execute(command, params)
     except ToolError as error:
-        raise given.named(error) from error.__cause__
+        raise counted.named(error) from error.__cause__
     return rows_outcome([], len(many))
 
 

@@ -38,12 +38,12 @@ class Insert(NamedTuple):
 
 def insert_of(connection: duckdb.DuckDBPyConnection, command: str) -> Insert | None:
     """Return a command as an insert that takes many rows; None if it is anything else."""
-    found = _INSERT.fullmatch(command)
-    if found is None:
+    match = _INSERT.fullmatch(command)
+    if match is None:
         return None
-    table, columns, written = found.groups()
-    places = [one.strip() for one in written.split(",")]
-    named = [one.removeprefix("$") for one in places]
+    table, columns, written = match.groups()
+    places = [place.strip() for place in written.split(",")]
+    named = [place.removeprefix("$") for place in places]
     if len(set(places)) != len(places) and set(places) != {"?"}:
         return None
     try:

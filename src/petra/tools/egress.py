@@ -25,16 +25,16 @@ _NAT64: Final = ipaddress.IPv6Network("64:ff9b::/96")
 
 def is_public(address: str) -> bool:
     """Tell whether an address is on the public internet; one that carries another is judged by that."""
-    found = ipaddress.ip_address(address.partition("%")[0])
-    if isinstance(found, ipaddress.IPv6Address):
-        inner = found.ipv4_mapped or found.sixtofour
-        if inner is None and found in _NAT64:
-            inner = ipaddress.IPv4Address(int(found) & 0xFFFFFFFF)
+    ip = ipaddress.ip_address(address.partition("%")[0])
+    if isinstance(ip, ipaddress.IPv6Address):
+        inner = ip.ipv4_mapped or ip.sixtofour
+        if inner is None and ip in _NAT64:
+            inner = ipaddress.IPv4Address(int(ip) & 0xFFFFFFFF)
         if inner is not None:
             return is_public(str(inner))
-        if found.teredo is not None:
+        if ip.teredo is not None:
             return False
-    return found.is_global and not found.is_multicast
+    return ip.is_global and not ip.is_multicast
 
 
 async def public_address(host: str, port: int) -> str:
@@ -45,10 +45,10 @@ async def public_address(host: str, port: int) -> str:
     """
     loop = asyncio.get_running_loop()
     try:
-        found = await loop.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+        infos = await loop.getaddrinfo(host, port, type=socket.SOCK_STREAM)
     except OSError as error:
         raise ToolError("connection", f"{host} cannot be resolved: {error.strerror}") from error
-    addresses = [str(info[4][0]) for info in found]
+    addresses = [str(info[4][0]) for info in infos]
     for address in addresses:
         if not is_public(address):
             raise ToolError("denied", f"{host} leads to {address}, which is not public")

@@ -101,12 +101,12 @@ class Environments:
     async def _ready(self, key: str, wanted: list[str], limit_s: float) -> Environment:
         folder = self._own_folder()
         place = folder / key
-        if (found := _known(place)) is not None:
-            return found
+        if (environment := _known(place)) is not None:
+            return environment
         try:
             async with asyncio.timeout(limit_s), _locked(folder / f"{key}.lock"):
-                if (found := _known(place)) is not None:
-                    return found
+                if (environment := _known(place)) is not None:
+                    return environment
                 return await _built(place, wanted)
         except TimeoutError:
             message = (
@@ -118,12 +118,12 @@ class Environments:
         folder = self._folder or default_folder()
         try:
             make_folder(folder)
-            found = folder.stat()
+            status = folder.stat()
         except OSError as error:
             raise ToolError(
                 "denied", f"environments cannot be kept in {folder}: {error}"
             ) from error
-        if found.st_uid != os.geteuid() or found.st_mode & 0o022:
+        if status.st_uid != os.geteuid() or status.st_mode & 0o022:
             # Whoever can write there decides what our code imports.
             message = f"environments cannot be kept in {folder}: others can write there"
             raise ToolError("denied", message)
@@ -132,9 +132,9 @@ class Environments:
 
 def default_folder() -> Path:
     """Return where environments are kept: as ``PETRA_ENVIRONMENTS`` says, else in the user's cache."""
-    given = os.environ.get(FOLDER_VARIABLE)
-    if given:
-        return Path(given).absolute()
+    folder = os.environ.get(FOLDER_VARIABLE)
+    if folder:
+        return Path(folder).absolute()
     cache = os.environ.get("XDG_CACHE_HOME")
     return (Path(cache) if cache else Path.home() / ".cache") / "petra" / "environments"
 
@@ -149,18 +149,18 @@ def checked(requirements: Any) -> list[str]:
         raise ToolError(
             "client_error", f"python.requirements takes a list of at most {REQUIREMENTS_MAX} texts"
         )
-    for one in requirements:
+    for requirement in requirements:
         if (
-            not isinstance(one, str)
-            or not one.strip()
-            or one.lstrip().startswith(("-", "#"))
-            or not one.isprintable()
-            or "\\" in one
-            or len(one) > REQUIREMENT_MAX
+            not isinstance(requirement, str)
+            or not requirement.strip()
+            or requirement.lstrip().startswith(("-", "#"))
+            or not requirement.isprintable()
+            or "\\" in requirement
+            or len(requirement) > REQUIREMENT_MAX
         ):
-            message = f"{str(one)[:80]!r} is no requirement; write one as 'pandas==2.2.3'"
+            message = f"{str(requirement)[:80]!r} is no requirement; write one as 'pandas==2.2.3'"
             raise ToolError("client_error", message)
-    return [one.strip() for one in requirements]
+    return [requirement.strip() for requirement in requirements]
 
 
 def key_of(requirements: Sequence[str]) -> str:
@@ -226,7 +226,7 @@ async def _install(place: Path, wanted: list[str]) -> list[str]:
         pip = [python, "-I", "-m", "pip", "--disable-pip-version-check", "--no-input"]
         install, listing = [*pip, "install", "--quiet", "-r"], [*pip, "freeze"]
     asked = place / "requirements.txt"
-    asked.write_text("".join(f"{one}\n" for one in wanted), encoding="utf-8")
+    asked.write_text("".join(f"{requirement}\n" for requirement in wanted), encoding="utf-8")
     await _say([*install, str(asked)], f"filled with {', '.join(wanted):.120}")
     ended = await _say(listing, "listed")
     return sorted(line for line in ended.stdout.decode("utf-8", "replace").splitlines() if line)

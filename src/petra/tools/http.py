@@ -199,9 +199,9 @@ def _with_params(url: httpx2.URL, params: dict[str, Any]) -> httpx2.URL:
 
 def _body(fields: Http, parts: list[tuple[str, Part]] | None) -> dict[str, Any]:
     bodies = ("json", "data", "form", "body", "multipart")
-    given = [name for name in bodies if getattr(fields, name) is not None]
-    if len(given) > 1:
-        raise ToolError("client_error", f"a request has one body, not {' and '.join(given)}")
+    present = [name for name in bodies if getattr(fields, name) is not None]
+    if len(present) > 1:
+        raise ToolError("client_error", f"a request has one body, not {' and '.join(present)}")
     if parts is not None:
         return {"files": parts}
     if fields.form is not None:

@@ -85,22 +85,22 @@ async def parts_of(
         yield None
         return
     with contextlib.ExitStack() as opened:
-        made: list[tuple[str, Part]] = []
+        parts: list[tuple[str, Part]] = []
         for name, value in _each(multipart):
-            if len(made) >= PARTS_MAX:
+            if len(parts) >= PARTS_MAX:
                 raise ToolError("client_error", f"a body has at most {PARTS_MAX:,} parts")
-            made.append((name, await _part(name, value, context, opened)))
-        if not made:
+            parts.append((name, await _part(name, value, context, opened)))
+        if not parts:
             raise ToolError("client_error", "multipart is empty; it takes parts by name")
-        yield made
+        yield parts
 
 
 def _each(multipart: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
     """Yield every part; a list is several of one name."""
     for name, value in multipart.items():
-        for one in value if isinstance(value, list) else [value]:
-            if one is not None:
-                yield name, one
+        for item in value if isinstance(value, list) else [value]:
+            if item is not None:
+                yield name, item
 
 
 async def _part(name: str, value: Any, context: ToolContext, opened: contextlib.ExitStack) -> Part:

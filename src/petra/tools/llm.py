@@ -92,25 +92,25 @@ def _body(fields: Llm, tools: Sequence[Mapping[str, Any]], left: int | None) -> 
 
 
 def _messages(fields: Llm) -> list[Any]:
-    given = fields.messages
-    if isinstance(given, str):
-        given = [{"role": "user", "content": given}]
-    if not isinstance(given, list) or not given:
+    messages = fields.messages
+    if isinstance(messages, str):
+        messages = [{"role": "user", "content": messages}]
+    if not isinstance(messages, list) or not messages:
         raise ToolError("client_error", "messages takes a text, or a list of {role, content}")
-    for n, one in enumerate(given):
-        if not isinstance(one, Mapping) or one.get("role") not in _ROLES:
+    for n, message in enumerate(messages):
+        if not isinstance(message, Mapping) or message.get("role") not in _ROLES:
             roles = ", ".join(sorted(_ROLES))
             raise ToolError("client_error", f"messages[{n}] has no role that is one of {roles}")
     system = [{"role": "system", "content": fields.system}] if fields.system else []
-    return [*system, *given]
+    return [*system, *messages]
 
 
-def _tools(given: Any) -> Iterator[dict[str, Any]]:
+def _tools(tools: Any) -> Iterator[dict[str, Any]]:
     """Yield tools as they are sent: in our short form, or in the long one of the API."""
-    if given is not None and not isinstance(given, list):
+    if tools is not None and not isinstance(tools, list):
         raise ToolError("client_error", "tools takes a list of {name, description, parameters}")
-    for n, one in enumerate(given or ()):
-        tool = one.get("function", one) if isinstance(one, Mapping) else {}
+    for n, declared in enumerate(tools or ()):
+        tool = declared.get("function", declared) if isinstance(declared, Mapping) else {}
         if not isinstance(tool, Mapping) or not isinstance(tool.get("name"), str):
             raise ToolError("client_error", f"tools[{n}] has no name")
         yield dict(tool)
@@ -148,7 +148,7 @@ def _result(fields: Llm, tools: Sequence[Mapping[str, Any]], data: Any) -> dict[
     if message.get("refusal") or finish == "content_filter":
         said = str(message.get("refusal") or "its answer was filtered")[:SHOWN]
         raise ToolError("denied", f"the model refused: {said}", details=spent)
-    calls = [_call(one, tools, spent) for one in message.get("tool_calls") or ()]
+    calls = [_call(call, tools, spent) for call in message.get("tool_calls") or ()]
     parsed = None
     if fields.schema is not None and not calls:
         if finish == "length":
@@ -172,15 +172,15 @@ def _choice(data: Any) -> Mapping[str, Any]:
 def _text(message: Mapping[str, Any]) -> str:
     content = message.get("content")
     if isinstance(content, list):  # parts, of which texts are one kind
-        parts = (one.get("text") for one in content if isinstance(one, Mapping))
+        parts = (part.get("text") for part in content if isinstance(part, Mapping))
         return "".join(part for part in parts if isinstance(part, str))
     return content if isinstance(content, str) else ""
 
 
 def _usage(data: Mapping[str, Any]) -> dict[str, int]:
     said = data.get("usage")
-    given = said if isinstance(said, Mapping) else {}
-    sent, answered = (_count(given.get(key)) for key in ("prompt_tokens", "completion_tokens"))
+    usage = said if isinstance(said, Mapping) else {}
+    sent, answered = (_count(usage.get(key)) for key in ("prompt_tokens", "completion_tokens"))
     return {"input": sent, "output": answered, "total": sent + answered}
 
 
@@ -198,9 +198,9 @@ def _cost(usage: Mapping[str, int], price: Price | None) -> float | None:
     return round(sum(usage[name] * each for name, each in per.items()) / MILLION, 9)
 
 
-def _call(given: Any, tools: Sequence[Mapping[str, Any]], spent: Any) -> dict[str, Any]:
+def _call(call: Any, tools: Sequence[Mapping[str, Any]], spent: Any) -> dict[str, Any]:
     """Return what a model wants of a tool, with its arguments as data that fit."""
-    function = given.get("function") if isinstance(given, Mapping) else None
+    function = call.get("function") if isinstance(call, Mapping) else None
     if not isinstance(function, Mapping) or not isinstance(function.get("name"), str):
         raise ToolError("parse", "the model calls a tool without a name", details=spent)
     name = function["name"]
@@ -213,7 +213,7 @@ def _call(given: Any, tools: Sequence[Mapping[str, Any]], spent: Any) -> dict[st
     arguments = _parsed(str(function.get("arguments") or "{}"), where, spent)
     if isinstance(schema := known[name].get("parameters"), Mapping):
         _fits(arguments, dict(schema), where, spent)
-    return {"id": given.get("id"), "name": name, "arguments": arguments}
+    return {"id": call.get("id"), "name": name, "arguments": arguments}
 
 
 def _parsed(text: str, what: str, spent: Any) -> Any:

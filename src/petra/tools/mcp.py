@@ -61,12 +61,12 @@ class McpTool:
         # A task of its own is cancelled once, and then left to close what it opened.
         task = asyncio.create_task(session.call())
         try:
-            found = await asyncio.shield(task)
+            result = await asyncio.shield(task)
         except asyncio.CancelledError:
             task.cancel()
             await asyncio.wait({task})
             raise
-        return _judged(fields, found, most, context)
+        return _judged(fields, result, most, context)
 
 
 class _Session:
@@ -97,14 +97,14 @@ class _Session:
             raise self._told(_first(error)) from error
 
     def _limits(self) -> httpx2.Timeout:
-        given = self._fields.timeout
-        if not isinstance(given, Timeouts):
-            given = Timeouts(
-                connect=CONNECT_S if given is None else given,
-                read=READ_S if given is None else given,
+        timeouts = self._fields.timeout
+        if not isinstance(timeouts, Timeouts):
+            timeouts = Timeouts(
+                connect=CONNECT_S if timeouts is None else timeouts,
+                read=READ_S if timeouts is None else timeouts,
             )
-        read = number(given.read, "timeout.read", READ_S)
-        connect = number(given.connect, "timeout.connect", CONNECT_S)
+        read = number(timeouts.read, "timeout.read", READ_S)
+        connect = number(timeouts.connect, "timeout.connect", CONNECT_S)
         return httpx2.Timeout(connect=connect, read=read, write=read, pool=None)
 
     @asynccontextmanager
@@ -123,9 +123,9 @@ class _Session:
         headers = {key: str(value) for key, value in (fields.headers or {}).items()}
         params: dict[str, str] = {}
         if fields.auth is not None:
-            found = credentials_of(fields.auth, await secret_of(self._context, fields.auth))
-            headers.update([found.header] if found.header else [])
-            params.update([found.query] if found.query else [])
+            credentials = credentials_of(fields.auth, await secret_of(self._context, fields.auth))
+            headers.update([credentials.header] if credentials.header else [])
+            params.update([credentials.query] if credentials.query else [])
         tls = tls_context(verify=flag(fields.verify, "verify"))
         async with httpx2.AsyncClient(
             transport=_Counted(self._connections(tls), self._most), headers=headers, params=params,
@@ -201,16 +201,16 @@ def _first(error: BaseException) -> BaseException:
     return error
 
 
-def _judged(fields: Mcp, found: types.CallToolResult, most: int, context: ToolContext) -> Outcome:
-    data = found.structured_content
+def _judged(fields: Mcp, result: types.CallToolResult, most: int, context: ToolContext) -> Outcome:
+    data = result.structured_content
     content = [
-        one.model_dump(mode="json", by_alias=True, exclude_none=True) for one in found.content
+        part.model_dump(mode="json", by_alias=True, exclude_none=True) for part in result.content
     ]
-    text = "".join(one.text for one in found.content if isinstance(one, types.TextContent))
-    size = sum(len(str(one)) for one in content)
+    text = "".join(part.text for part in result.content if isinstance(part, types.TextContent))
+    size = sum(len(str(part)) for part in content)
     if size > most:
         raise ToolError("limit", f"{_place(fields)}: more than {most:,} bytes")
-    if found.is_error:
+    if result.is_error:
         code = data.get("code") if isinstance(data, Mapping) else None
         said = context.scrub(text)[:SAID_MAX]
         raise ToolError(

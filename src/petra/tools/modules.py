@@ -44,21 +44,21 @@ class Modules:
         """Return a module, run at its first import, after the packages it is in."""
         parent, _, last = name.rpartition(".")
         above = self.load(parent) if parent else None
-        made = self._made.get(name)
-        if made is None:
-            made = self._made[name] = ModuleType(called(name))
-            made.__dict__["__builtins__"] = self.builtins
-            made.__package__ = parent
+        module = self._made.get(name)
+        if module is None:
+            module = self._made[name] = ModuleType(called(name))
+            module.__dict__["__builtins__"] = self.builtins
+            module.__package__ = parent
             if name in self._packages:
-                made.__package__, made.__path__ = name, []
+                module.__package__, module.__path__ = name, []
             try:
-                exec(compiled(self.file(name), self._sources[name]), made.__dict__)  # noqa: S102 - what an import is
+                exec(compiled(self.file(name), self._sources[name]), module.__dict__)  # noqa: S102 - what an import is
             except BaseException:
                 self._made.pop(name, None)
                 raise
             if above is not None:
-                setattr(above, last, made)
-        return made
+                setattr(above, last, module)
+        return module
 
     def file(self, name: str) -> str:
         """Return the file that a module came from."""
@@ -79,14 +79,14 @@ class Modules:
             return builtins.__import__(name, globals, locals, fromlist or (), level)
         if full not in self._sources:
             raise ModuleNotFoundError(f"No module named {full!r}", name=full)
-        found = self.load(full)
+        module = self.load(full)
         if not fromlist:
             return self.load(first)
-        for one in fromlist:
-            below = f"{full}.{one}"
-            if below in self._sources and not hasattr(found, one):
+        for attribute in fromlist:
+            below = f"{full}.{attribute}"
+            if below in self._sources and not hasattr(module, attribute):
                 self.load(below)
-        return found
+        return module
 
 
 NONE: Final = Modules({})

@@ -123,9 +123,9 @@ class Pools:
     async def _pool(self, address: Mapping[str, Any]) -> asyncpg.Pool:
         key = digest(dict(address))
         async with self._making:
-            found = self._pools.get(key)
-            if found is None:
-                found = self._pools[key] = await asyncpg.create_pool(
+            pool = self._pools.get(key)
+            if pool is None:
+                pool = self._pools[key] = await asyncpg.create_pool(
                     **address,
                     min_size=0,
                     max_size=self._most,
@@ -133,7 +133,7 @@ class Pools:
                     max_inactive_connection_lifetime=IDLE_S,
                     init=_prepare,
                 )
-        return found
+        return pool
 
 
 async def address_of(url: str | None, auth: str | None, context: ToolContext) -> dict[str, Any]:
@@ -238,5 +238,5 @@ async def _prepare(connection: asyncpg.Connection) -> None:
 
 def _details(error: Exception) -> dict[str, Any]:
     names = ("detail", "hint", "schema_name", "table_name", "column_name", "constraint_name")
-    found = {name: getattr(error, name, None) for name in names}
-    return {name: value for name, value in found.items() if value}
+    details = {name: getattr(error, name, None) for name in names}
+    return {name: value for name, value in details.items() if value}

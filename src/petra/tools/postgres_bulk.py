@@ -20,17 +20,17 @@ _ELEMENT: Final = re.compile(r" in element #(\d+) of executemany\(\) sequence")
 async def run_many(connection: asyncpg.Connection, command: str, many: list[Any]) -> Outcome:
     """Run a command with each set of parameters: the driver sends them together, and all hold or none."""
     statement = await connection.prepare(command)
-    given = Counted(many)
+    counted = Counted(many)
     try:
-        await statement.executemany(convert(statement, _listed(one)) for one in given)
+        await statement.executemany(convert(statement, _listed(params)) for params in counted)
     except asyncpg.DataError as error:
-        found = _ELEMENT.search(str(error))
-        if found is None:
+        match = _ELEMENT.search(str(error))
+        if match is None:
             raise
-        message = f"many[{found[1]}]: {_ELEMENT.sub('', str(error))}"
+        message = f"many[{match[1]}]: {_ELEMENT.sub('', str(error))}"
         raise ToolError("client_error", message) from error
     except ToolError as error:
-        raise given.named(error) from error.__cause__
+        raise counted.named(error) from error.__cause__
     return rows_outcome([], len(many))
 
 
@@ -51,19 +51,19 @@ async def copied(connection: asyncpg.Connection, copy: Copy, rows: list[Any]) ->
     names = "*" if columns is None else ", ".join(quoted(column) for column in columns)
     async with connection.transaction():
         asked = f"SELECT {names} FROM {identifier(copy.table)} LIMIT 0"  # noqa: S608 - names are quoted
-        found = await connection.prepare(asked)
-        types = [(one.name, one.type.name) for one in found.get_attributes()]
-        given = Counted(rows)
+        statement = await connection.prepare(asked)
+        types = [(attribute.name, attribute.type.name) for attribute in statement.get_attributes()]
+        counted = Counted(rows)
         schema, _, table = copy.table.rpartition(".")
         try:
             await connection.copy_records_to_table(
                 table,
                 schema_name=schema or None,
                 columns=[name for name, _ in types],
-                records=(_record(row, types) for row in given),
+                records=(_record(row, types) for row in counted),
             )
         except ToolError as error:
-            raise given.named(error) from error.__cause__
+            raise counted.named(error) from error.__cause__
     return rows_outcome([], len(rows))
 
 

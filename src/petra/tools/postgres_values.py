@@ -67,13 +67,13 @@ def _moment(value: Any) -> dt.datetime:
 
 
 def _timestamp(value: Any) -> dt.datetime:
-    found = _moment(value)
-    return found if found.tzinfo is None else found.astimezone(dt.UTC).replace(tzinfo=None)
+    moment = _moment(value)
+    return moment if moment.tzinfo is None else moment.astimezone(dt.UTC).replace(tzinfo=None)
 
 
 def _timestamptz(value: Any) -> dt.datetime:
-    found = _moment(value)
-    return found if found.tzinfo is not None else found.replace(tzinfo=dt.UTC)
+    moment = _moment(value)
+    return moment if moment.tzinfo is not None else moment.replace(tzinfo=dt.UTC)
 
 
 def _time(value: Any) -> dt.time:
@@ -81,8 +81,8 @@ def _time(value: Any) -> dt.time:
 
 
 def _timetz(value: Any) -> dt.time:
-    found = _time(value)
-    return found if found.tzinfo is not None else found.replace(tzinfo=dt.UTC)
+    time = _time(value)
+    return time if time.tzinfo is not None else time.replace(tzinfo=dt.UTC)
 
 
 def _date(value: Any) -> dt.date:

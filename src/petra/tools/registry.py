@@ -93,10 +93,10 @@ class Registry:
         Raises:
             ToolError: there is none, or what it needs is not installed.
         """
-        found = self._made.get(kind)
-        if found is None:
-            found = self._keep(kind, self._make(kind))
-        return found
+        tool = self._made.get(kind)
+        if tool is None:
+            tool = self._keep(kind, self._make(kind))
+        return tool
 
     def _keep(self, kind: str, tool: Tool) -> Tool:
         self._made[kind] = tool
@@ -108,27 +108,27 @@ class Registry:
     def blocking(self, kind: str) -> Blocking | None:
         """Return the tool of a kind, if it is one that holds a thread while it runs."""
         try:
-            found = self.tool(kind)
+            tool = self.tool(kind)
         except ToolError:
             return None
-        return cast("Blocking", found) if hasattr(found, "in_thread") else None
+        return cast("Blocking", tool) if hasattr(tool, "in_thread") else None
 
     def stuck(self) -> int:
         """Return how many threads run on for tasks that were given up."""
-        found = 0
+        total = 0
         for count in self._counts:
-            found += count()
-        return found
+            total += count()
+        return total
 
     def reads(self, kind: str, fields: Mapping[str, Any]) -> frozenset[str] | None:
         """Return the names that a task takes from its args and its scope beside its fields; None: all of them."""
         try:
-            found = getattr(self.tool(kind), "reads", None)
+            reads = getattr(self.tool(kind), "reads", None)
         except ToolError:
             return frozenset()
-        if found is None:
+        if reads is None:
             return frozenset({"args"})
-        names: frozenset[str] | None = found(fields)
+        names: frozenset[str] | None = reads(fields)
         return names
 
     def attempt(
@@ -143,8 +143,8 @@ class Registry:
 
     async def close(self) -> None:
         """Close what the tools hold open: connections, pools, threads."""
-        made, self._made, self._counts = list(self._made.values()), {}, []
-        for tool in made:
+        tools, self._made, self._counts = list(self._made.values()), {}, []
+        for tool in tools:
             close = getattr(tool, "close", None)
             closing = close() if close is not None else None
             if isawaitable(closing):
@@ -154,8 +154,8 @@ class Registry:
         try:
             if kind in BUILT_IN:
                 module, _, name = BUILT_IN[kind].partition(":")
-                made: Tool = getattr(import_module(module), name)(self._settings)
-                return made
+                tool: Tool = getattr(import_module(module), name)(self._settings)
+                return tool
             if kind in self._plug_ins:
                 return _checked(kind, self._plug_ins[kind].load()())
         except Exception as error:
@@ -193,11 +193,11 @@ def learn_plug_ins() -> None:
 
 
 def _plug_ins() -> dict[str, EntryPoint]:
-    found = {point.name: point for point in entry_points(GROUP)}
-    if taken := sorted(found.keys() & {*BUILT_IN, *SERVER_KINDS}):
-        point = found[taken[0]]
+    points = {point.name: point for point in entry_points(GROUP)}
+    if taken := sorted(points.keys() & {*BUILT_IN, *SERVER_KINDS}):
+        point = points[taken[0]]
         raise UsageError(f"the plug-in {point.value} claims the built-in kind '{point.name}'")
-    return found
+    return points
 
 
 def _checked(kind: str, tool: Tool) -> Tool:

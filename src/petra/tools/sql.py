@@ -41,8 +41,8 @@ def rows_outcome(
     rows: Iterable[Row], count: int | None = None, *, other: Callable[[Any], Any] = str
 ) -> Outcome:
     """Return ``{rows, count}``; ``count`` is that of the rows unless the command changed some."""
-    found = [{name: to_json(value, other) for name, value in row.items()} for row in rows]
-    return ok({"rows": found, "count": len(found) if count is None else count})
+    cells = [{name: to_json(value, other) for name, value in row.items()} for row in rows]
+    return ok({"rows": cells, "count": len(cells) if count is None else count})
 
 
 async def file_of(database: str | None, auth: str | None, context: ToolContext) -> str | None:
@@ -50,10 +50,10 @@ async def file_of(database: str | None, auth: str | None, context: ToolContext) 
     if database is not None or auth is None:
         return database
     value = await secret_of(context, auth)
-    found = value.get("database") or value.get("path") if isinstance(value, Mapping) else value
-    if not isinstance(found, str):
+    file = value.get("database") or value.get("path") if isinstance(value, Mapping) else value
+    if not isinstance(file, str):
         raise ToolError("auth", f"keychain '{auth}' names no database")
-    return found
+    return file
 
 
 def bound(params: Any) -> list[Any] | dict[str, Any] | None:
@@ -80,9 +80,9 @@ def many_of(fields: Sql) -> list[Any] | None:
         raise ToolError("client_error", "a task of SQL has params or many, not both")
     if not isinstance(many, list):
         raise ToolError("client_error", f"many takes a list, not {many!r:.80}")
-    for index, one in enumerate(many):
-        if not isinstance(one, list | dict):
-            message = f"many[{index}] is {one!r:.80}; it takes a list, or an object by name"
+    for index, params in enumerate(many):
+        if not isinstance(params, list | dict):
+            message = f"many[{index}] is {params!r:.80}; it takes a list, or an object by name"
             raise ToolError("client_error", message)
     return many
 

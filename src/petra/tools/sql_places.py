@@ -25,16 +25,16 @@ def written_of(fields: Sql, context: ToolContext) -> WrittenAt | None:
 
 def starts(command: str) -> list[int]:
     """Return where each statement of a command begins."""
-    found: list[int] = []
+    places: list[int] = []
     begins = True
     for piece in _PIECES.finditer(command):
         text = piece[0]
         if text == ";":
             begins = True
         elif begins and not text.isspace() and not text.startswith(("--", "/*")):
-            found.append(piece.start())
+            places.append(piece.start())
             begins = False
-    return found
+    return places
 
 
 def placed(

@@ -152,13 +152,13 @@ def _bindings(params: Any) -> Any:
 
 
 def _many(connection: apsw.Connection, command: str, many: list[Any]) -> Outcome:
-    given = Counted(many)
+    counted = Counted(many)
     try:
         with sqlite_errors(), _all_or_nothing(connection, command):
-            for _ in connection.executemany(command, map(_bindings, given)):
+            for _ in connection.executemany(command, map(_bindings, counted)):
                 pass
     except ToolError as error:
-        raise given.named(error) from error.__cause__
+        raise counted.named(error) from error.__cause__
     return rows_outcome([], len(many))
 
 
