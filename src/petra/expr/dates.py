@@ -67,8 +67,8 @@ def written(at: datetime) -> str:
 
 def part(at: datetime, name: Value) -> Value | None:
     """Return a part of a date, ``at.year``; None if it has no such part."""
-    found = _PARTS.get(name) if type(name) is str else None
-    return None if found is None else found(at)
+    read = _PARTS.get(name) if type(name) is str else None
+    return None if read is None else read(at)
 
 
 def as_date(value: Value) -> datetime:
@@ -81,8 +81,8 @@ def as_date(value: Value) -> datetime:
         return value
     try:
         if type(value) is str and len(value) <= _TEXT_MAX:
-            found = datetime.fromisoformat(value.strip())
-            return found.replace(tzinfo=UTC) if found.tzinfo is None else found.astimezone(UTC)
+            moment = datetime.fromisoformat(value.strip())
+            return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
         if type(value) in (int, float):
             return _EPOCH + timedelta(seconds=value)
     except (ValueError, OverflowError):
@@ -144,11 +144,11 @@ def date(_frame: Frame, value: Value, format: Value = None, zone: Value = None) 
     _known(format, _READ)
     try:
         if len(value) <= _TEXT_MAX:
-            found = datetime.strptime(value.strip(), format)  # noqa: DTZ007 - UTC, unless it says another zone
-            if zone is not None and found.tzinfo is None:
-                return of_zone(found, zone_of(zone))
-            found = found.replace(tzinfo=UTC) if found.tzinfo is None else found.astimezone(UTC)
-            return _placed(found, zone)
+            moment = datetime.strptime(value.strip(), format)  # noqa: DTZ007 - UTC, unless it says another zone
+            if zone is not None and moment.tzinfo is None:
+                return of_zone(moment, zone_of(zone))
+            moment = moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
+            return _placed(moment, zone)
     except (ValueError, OverflowError, re.error):
         pass
     raise ExpressionError(f"{value[:40]!r} is not written as {format[:40]!r}", kind="type")
@@ -219,9 +219,9 @@ def _span(text: str) -> float:
     position, total, short = 0, 0.0, text.strip() if len(text) <= _TEXT_MAX else ""
     sign = -1 if short.startswith("-") else 1
     short = short.removeprefix("-")
-    while found := _SPAN.match(short, position):
-        total += float(found[1]) * _UNITS[found[2]]
-        position = found.end()
+    while match := _SPAN.match(short, position):
+        total += float(match[1]) * _UNITS[match[2]]
+        position = match.end()
     if not short or position < len(short):
         hint = "write numbers with w, d, h, m, s or ms: '1d 12h', '90s'"
         raise ExpressionError(f"{text[:40]!r} is no duration", kind="type", hint=hint)
@@ -231,7 +231,7 @@ def _span(text: str) -> float:
 def _known(format: str, codes: frozenset[str]) -> None:  # noqa: A002 - as in Python
     for code in _CODE.finditer(format):
         if code[1] not in codes:
-            shown = "".join(f" %{one}" for one in sorted(codes))
+            shown = "".join(f" %{code}" for code in sorted(codes))
             message = f"a date has no %{code[1]}"
             raise ExpressionError(message, kind="type", hint=f"known are{shown}")
 

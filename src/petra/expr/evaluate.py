@@ -572,11 +572,11 @@ def _check_zone(name: str, arguments: tree.Arguments) -> None:
     place = ZONES.get(name)
     if place is None:
         return
-    given = [
+    zones = [
         *arguments.positional[place : place + 1],
         *(node for key, node in arguments.named if key == "zone"),
     ]
-    for node in given:
+    for node in zones:
         if isinstance(node, tree.Const) and isinstance(node.value, str):
             try:
                 zone_of(node.value)

@@ -120,9 +120,9 @@ class Frame:
         """Return a value without any reference in it, at whatever depth, as it is compared or written."""
         if self.follow is None or type(value) not in _CONTAINERS:
             return value
-        found, count = references_in(value)
+        any_there, count = references_in(value)
         self.spend(count)
-        return resolved(self.follow, value) if found else value
+        return resolved(self.follow, value) if any_there else value
 
     def missing(self, value: Undefined) -> Undefined:
         """Refuse an undefined operand, or let it spread when a guard is evaluated."""

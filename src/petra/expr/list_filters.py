@@ -40,17 +40,17 @@ def elements(frame: Frame, value: Value) -> list[Value]:
 def field(frame: Frame, item: Value, attribute: Value) -> Value:
     """Return ``item.a.b`` for the attribute ``'a.b'``; undefined if there is none."""
     if type(attribute) is int:
-        found = look_up(item, attribute)
+        value = look_up(item, attribute)
     else:
-        found = item
+        value = item
         for part in need_text(attribute, "an attribute is a string").split(".")[:64]:
             key = int(part) if part.isdecimal() and len(part) < 9 else part
-            found = look_up(frame.through(found), key)
-            if is_absent(found):
+            value = look_up(frame.through(value), key)
+            if is_absent(value):
                 break
-    if is_absent(found):
+    if is_absent(value):
         return Undefined(f"the attribute {attribute!r}")
-    return frame.through(found)
+    return frame.through(value)
 
 
 def join(frame: Frame, value: Value, separator: Value = "", attribute: Value = None) -> str:
@@ -183,10 +183,10 @@ def mapped(frame: Frame, value: Value, *arguments: Value, **named: Value) -> lis
     """``map('upper')`` applies a filter to each; ``map(attribute='a.b')`` looks into each."""
     if "attribute" in named:
         attribute = named["attribute"]
-        found = (field(frame, item, attribute) for item in elements(frame, value))
+        values = (field(frame, item, attribute) for item in elements(frame, value))
         if "default" in named:
-            return [named["default"] if type(item) is Undefined else item for item in found]
-        return [_given(item) for item in found]
+            return [named["default"] if type(item) is Undefined else item for item in values]
+        return [_given(item) for item in values]
     if not arguments:
         raise ExpressionError("map needs a filter or attribute='…'", kind="type")
     name, *rest = arguments

@@ -177,11 +177,11 @@ def _lookup_use(node: tree.Lookup, name: str, *, optional: bool) -> PathUse:
 
 def _constant_arguments(arguments: tree.Arguments) -> tuple[str, ...] | None:
     """Return constant string arguments flat, lists of them included; None if one is computed."""
-    found: list[str] = []
+    names: list[str] = []
     for node in arguments.nodes():
         items = node.items if isinstance(node, tree.Sequence) else (node,)
         for item in items:
             if not isinstance(item, tree.Const):
                 return None
-            found.append(str(item.value))
-    return tuple(found)
+            names.append(str(item.value))
+    return tuple(names)

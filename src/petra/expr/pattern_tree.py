@@ -51,11 +51,11 @@ class Parser:
         return self._source[self._at : self._at + 1]
 
     def _take(self) -> str:
-        found = self._peek()
-        if not found:
+        character = self._peek()
+        if not character:
             raise _fault("ends in the middle")
         self._at += 1
-        return found
+        return character
 
     def _choice(self) -> Node:
         self._depth += 1
@@ -91,14 +91,14 @@ class Parser:
         if simple is not None:
             self._at += 1
             return simple
-        found = _COUNTS.match(self._source, self._at)
-        if found is None:
+        match = _COUNTS.match(self._source, self._at)
+        if match is None:
             return None
-        self._at = found.end()
-        least = int(found[1])
-        most = least if found[2] is None else int(found[3]) if found[3] else None
+        self._at = match.end()
+        least = int(match[1])
+        most = least if match[2] is None else int(match[3]) if match[3] else None
         if least > _REPEAT_MAX or (most is not None and not least <= most <= _REPEAT_MAX):
-            raise _fault(f"repeats {found[0]}: from low to high, at most {_REPEAT_MAX:,}")
+            raise _fault(f"repeats {match[0]}: from low to high, at most {_REPEAT_MAX:,}")
         return least, most
 
     def _atom(self) -> Node:
@@ -184,9 +184,9 @@ def first_of(node: Node) -> frozenset[str] | None:
         case "group":
             return first_of(node.parts[0])
         case "choice":
-            found = [first_of(part) for part in node.parts]
-            known = [one for one in found if one is not None]
-            return frozenset[str]().union(*known) if len(known) == len(found) else None
+            firsts = [first_of(part) for part in node.parts]
+            known = [first for first in firsts if first is not None]
+            return frozenset[str]().union(*known) if len(known) == len(firsts) else None
         case "repeat":
             return first_of(node.parts[0]) if node.least else None
         case _:

@@ -92,8 +92,8 @@ class Pattern:
         """Return the next place where a match may begin, or one behind the end."""
         if self._first is None:
             return position
-        found = self._first.search(text, position)
-        place = len(text) + 1 if found is None else found.start()
+        match = self._first.search(text, position)
+        place = len(text) + 1 if match is None else match.start()
         frame.spend_text(place - position)
         return place
 
@@ -123,12 +123,12 @@ class Pattern:
     def _takes(self, step: int, char: str) -> bool:
         number = self._steps[step][1]
         known = self._known[number]
-        found = known.get(char)
-        if found is None:
-            found = self._chars[number].match(char) is not None
+        fits = known.get(char)
+        if fits is None:
+            fits = self._chars[number].match(char) is not None
             if len(known) < _KNOWN_CHARS:
-                known[char] = found
-        return found
+                known[char] = fits
+        return fits
 
     def _holds(self, what: str, text: str, position: int) -> bool:
         end = len(text)

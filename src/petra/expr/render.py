@@ -54,8 +54,8 @@ def compile_body(body: tree.Body, compiler: Compiler) -> Emit:
     emits = [_piece(piece, compiler) for piece in body]
 
     def emit(frame: Frame, out: Out) -> None:
-        for one in emits:
-            one(frame, out)
+        for part in emits:
+            part(frame, out)
 
     return emit
 

@@ -28,24 +28,24 @@ def flatten(frame: Frame, value: Value, levels: Value = None) -> list[Value]:
         if levels is None and depth == MAX_DEPTH:
             raise ExpressionError(f"lists are nested deeper than {MAX_DEPTH}", kind="limit")
         frame.spend(1 + len(item))
-        stack += [(one, depth + 1) for one in reversed(frame.through_all(list(item)))]
+        stack += [(inner, depth + 1) for inner in reversed(frame.through_all(list(item)))]
     return flat
 
 
 def combine(frame: Frame, value: Value, *others: Value, recursive: Value = False) -> Value:
     """One object with the keys of all; later ones win, and with ``recursive=true`` objects inside are combined too."""
-    found = _object(value)
+    whole = _object(value)
     for other in others:
-        found = _laid_over(frame, found, _object(other), 0 if recursive else None)
-    return found
+        whole = _laid_over(frame, whole, _object(other), 0 if recursive else None)
+    return whole
 
 
 def zipped(frame: Frame, value: Value, *others: Value) -> list[Value]:
     """Lists of the first, the second … elements of each, as long as the shortest."""
     lists = [value, *others]
-    for one in lists:
-        if type(one) is not list:
-            raise wrong_type("zip works on lists", one)
+    for items in lists:
+        if type(items) is not list:
+            raise wrong_type("zip works on lists", items)
     count = min(map(len, lists))
     frame.spend(count * len(lists))
     if count * len(lists) * CELL > frame.most:
@@ -68,12 +68,12 @@ def _laid_over(
         return {**below, **above}
     if depth == MAX_DEPTH:
         raise ExpressionError(f"objects are nested deeper than {MAX_DEPTH}", kind="limit")
-    made = dict(below)
+    merged = dict(below)
     for key, value in above.items():
-        old, new = frame.through(made.get(key)), frame.through(value)
+        old, new = frame.through(merged.get(key)), frame.through(value)
         both = isinstance(old, Mapping) and isinstance(new, Mapping)
-        made[key] = _laid_over(frame, old, new, depth + 1) if both else value
-    return made
+        merged[key] = _laid_over(frame, old, new, depth + 1) if both else value
+    return merged
 
 
 SHAPE_FILTERS: Final[Mapping[str, Callable[..., Value]]] = {

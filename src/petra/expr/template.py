@@ -150,10 +150,10 @@ class Template:
             return []
         frame = Frame(scope, strict=False)
         try:
-            found = _leaves(self.source, output.expression)
+            leaves = _leaves(self.source, output.expression)
         except ExpressionError:  # a word that nobody knows
             return []
-        return [_operand(self.source[node.start : node.end], run, frame) for node, run in found]
+        return [_operand(self.source[node.start : node.end], run, frame) for node, run in leaves]
 
     def _looks_through(self) -> Run:
         """Return what evaluates it where there are references; compiled when the first one comes."""
@@ -239,9 +239,9 @@ def _failing(source: str, error: ExpressionError) -> Template:
     def run(_frame: Frame) -> Value:
         raise ExpressionError(message, kind=kind, offset=offset, hint=hint, source=source)
 
-    made = Template(source, body, run, passes_through=False)
-    made._looking = made._handing = run  # noqa: SLF001 - whoever evaluates it
-    return made
+    template = Template(source, body, run, passes_through=False)
+    template._looking = template._handing = run  # noqa: SLF001 - whoever evaluates it
+    return template
 
 
 @lru_cache(maxsize=4096)
@@ -295,17 +295,17 @@ def _refuse_statements(source: str, body: tree.Body) -> None:
 
 def _leaves(source: str, root: tree.Node) -> list[tuple[tree.Node, Run]]:
     compiler = Compiler(source, follows=True)
-    found: list[tree.Node] = []
+    leaves: list[tree.Node] = []
     stack = [root]
     while stack:
         node = stack.pop()
         if isinstance(node, tree.Compare | tree.Call | tree.Name | tree.Lookup | tree.Test):
-            found.append(node)
+            leaves.append(node)
         parts = tree.children(node)
         # The root of `a.b` is no operand of its own; keys that are computed are.
         stack.extend(parts if not isinstance(node, tree.Lookup) else list(parts)[1:])
-    found.sort(key=lambda node: (node.start, -node.end))
-    return [(node, compiler.operand(node)) for node in found]
+    leaves.sort(key=lambda node: (node.start, -node.end))
+    return [(node, compiler.operand(node)) for node in leaves]
 
 
 def _operand(text: str, run: Run, frame: Frame) -> Operand:

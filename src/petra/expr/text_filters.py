@@ -360,7 +360,7 @@ def regex_replace(  # noqa: PLR0913, PLR0917 - as in Ansible
     if found.steady is not None and _most_made(pieces, string, found.least) <= frame.most:
         frame.spend(1 + len(string) * (1 + _groups_in(pieces)) // _STEADY_CHARS)
         return found.steady.sub(_template(pieces), string, count=max(0, most))
-    made: list[str] = []
+    texts: list[str] = []
     size = done = position = times = 0
     empty = -1
     while spans := found.find(frame, string, position, but=empty):
@@ -369,20 +369,23 @@ def regex_replace(  # noqa: PLR0913, PLR0917 - as in Ansible
         size += sum(map(len, parts))
         if size > frame.most:
             raise too_large(size, frame.most)
-        made += parts
+        texts += parts
         done = position = last
         empty = last if first == last else -1
         times += 1
         if times == most:
             break
-    made.append(string[done:])
-    frame.make_text(size + len(made[-1]))
-    return "".join(made)
+    texts.append(string[done:])
+    frame.make_text(size + len(texts[-1]))
+    return "".join(texts)
 
 
 def _most_made(pieces: list[str | int], string: str, least: int) -> int:
     """Return how long a text can become at most, when each match has at least so many characters."""
-    literal, taken = sum(len(one) for one in pieces if isinstance(one, str)), _groups_in(pieces)
+    literal, taken = (
+        sum(len(piece) for piece in pieces if isinstance(piece, str)),
+        _groups_in(pieces),
+    )
     times = len(string) // least if least else len(string) + 1
     added = literal if taken else max(0, literal - least)
     return len(string) * max(1, taken) + times * added
@@ -404,10 +407,10 @@ def _replacement(written: str, groups: int) -> list[str | int]:
     """Split a replacement into text and the numbers of groups."""
     pieces: list[str | int] = []
     position = 0
-    for found in _GROUP.finditer(written):
-        pieces.append(written[position : found.start()])
-        position = found.end()
-        number = found[1] or found[2]
+    for match in _GROUP.finditer(written):
+        pieces.append(written[position : match.start()])
+        position = match.end()
+        number = match[1] or match[2]
         if number is None:
             pieces.append("\\")
         elif int(number) > groups:

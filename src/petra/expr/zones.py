@@ -83,8 +83,8 @@ def _zone(name: str) -> ZoneInfo:
         raise ExpressionError(f"there is no time zone {name!r}", kind="unknown_zone", hint=hint)
     from zoneinfo import ZoneInfo  # noqa: PLC0415 - see above
 
-    found = _of_package(f"zoneinfo/{name}")
-    return ZoneInfo.from_file(BytesIO(found), key=name)
+    data = _of_package(f"zoneinfo/{name}")
+    return ZoneInfo.from_file(BytesIO(data), key=name)
 
 
 @lru_cache(maxsize=1)
@@ -96,9 +96,9 @@ def zones() -> frozenset[str]:
 def _of_package(name: str) -> bytes:
     import pkgutil  # noqa: PLC0415 - see above
 
-    found = pkgutil.get_data("tzdata", name)
-    assert found is not None, "a dependency of this package, and what it lists is there"
-    return found
+    data = pkgutil.get_data("tzdata", name)
+    assert data is not None, "a dependency of this package, and what it lists is there"
+    return data
 
 
 @lru_cache(maxsize=4096)
