@@ -239,11 +239,11 @@ def _complain(words: str) -> None:
     tell(words, err=True)
 
 
-def _needs_workers(given: list[str]) -> bool:
+def _needs_workers(words: list[str]) -> bool:
     """Tell at a glance whether a verb is about to run tasks here; a worker that nobody needs ends with us."""
-    asks = any(word in _ONLY_ASKS or word.startswith("--server=") for word in given)
+    asks = any(word in _ONLY_ASKS or word.startswith("--server=") for word in words)
     elsewhere = bool(os.environ.get("PETRA_SERVER") or os.environ.get("_PETRA_COMPLETE"))
-    return given[:1] in (["run"], ["serve"], ["dev"]) and not asks and not elsewhere
+    return words[:1] in (["run"], ["serve"], ["dev"]) and not asks and not elsewhere
 
 
 def main() -> None:

@@ -60,12 +60,14 @@ def _password(name: str) -> str:
     return sys.stdin.readline().rstrip("\n")
 
 
-def _seconds(_context: click.Context, _option: click.Parameter, given: str | None) -> float | None:
-    if given is None:
+def _seconds(
+    _context: click.Context, _option: click.Parameter, written: str | None
+) -> float | None:
+    if written is None:
         return None
-    if len(given) < 2 or given[-1] not in _UNITS or not given[:-1].isdecimal():
+    if len(written) < 2 or written[-1] not in _UNITS or not written[:-1].isdecimal():
         raise click.BadParameter("write a number and s, m, h or d, e.g. 30d")
-    return float(given[:-1]) * _UNITS[given[-1]]
+    return float(written[:-1]) * _UNITS[written[-1]]
 
 
 # Users
@@ -91,14 +93,14 @@ def add_user(
     password = "" if service else _password(name)
 
     async def here(register: Register, _: Audit) -> Body:
-        made = await register.add_user(
+        added = await register.add_user(
             owner(), name, roles, password=password, service=service, act_as=act_as
         )
-        return user_data(made)
+        return user_data(added)
 
     body = {"name": name, "roles": list(roles), "password": password, "service": service, "act_as": act_as}  # fmt: skip
-    made = done(home, server, here, ("POST", "/users", body), f"petra user add {name}")
-    _say(made, output, f"added '{name}'")
+    answer = done(home, server, here, ("POST", "/users", body), f"petra user add {name}")
+    _say(answer, output, f"added '{name}'")
 
 
 @user.command("change")
@@ -137,15 +139,15 @@ def list_users(server: str | None, home: Path, output: str) -> None:
     """List users."""
 
     async def here(register: Register, _: Audit) -> Body:
-        return {"items": [user_data(one) for one in await register.users(owner())]}
+        return {"items": [user_data(row) for row in await register.users(owner())]}
 
     items = done(home, server, here, ("GET", "/users", None))["items"]
     if output == "json":
         print_json(items)
         return
     rows = [
-        (one["name"], one["kind"], " ".join(one["roles"]) + " disabled" * bool(one["disabled"]))
-        for one in items
+        (item["name"], item["kind"], " ".join(item["roles"]) + " disabled" * bool(item["disabled"]))
+        for item in items
     ]
     say_rows(
         rows, "nobody but the owner may come in; 'petra user add NAME --role ROLE' lets somebody"
@@ -193,12 +195,12 @@ def create_token(
 
     body = {"user": name, "role": role, "pool": pool, "name": label, "expires_s": expires_s}
     act = f"petra token create {name or role}"
-    made = done(home, server, here, ("POST", "/tokens", body), act)
+    answer = done(home, server, here, ("POST", "/tokens", body), act)
     if output == "json":
-        print_json(made)
+        print_json(answer)
     else:
-        print_text(made["token"])
-        tell(f"this is token {made['id']}; it is not shown again", err=True)
+        print_text(answer["token"])
+        tell(f"this is token {answer['id']}; it is not shown again", err=True)
 
 
 @token.command("list")
@@ -209,7 +211,7 @@ def list_tokens(server: str | None, home: Path, output: str) -> None:
     """List tokens, without their secrets."""
 
     async def here(register: Register, _: Audit) -> Body:
-        return {"items": [token_data(one) for one in await register.tokens(owner())]}
+        return {"items": [token_data(row) for row in await register.tokens(owner())]}
 
     items = done(home, server, here, ("GET", "/tokens", None))["items"]
     if output == "json":
@@ -217,13 +219,13 @@ def list_tokens(server: str | None, home: Path, output: str) -> None:
         return
     rows = [
         (
-            one["id"],
-            one["user"] or " ".join(one["roles"]),
-            f"pool {one['pool']}" if one["pool"] else "",
-            one["name"],
-            "revoked" if one["revoked"] else f"used {one['used'] or 'never'}",
+            item["id"],
+            item["user"] or " ".join(item["roles"]),
+            f"pool {item['pool']}" if item["pool"] else "",
+            item["name"],
+            "revoked" if item["revoked"] else f"used {item['used'] or 'never'}",
         )
-        for one in items
+        for item in items
     ]
     say_rows(rows, "there is no token; 'petra token create --user NAME' makes one")
 
@@ -249,8 +251,8 @@ def say_rows(rows: Sequence[tuple[str, ...]], nothing: str) -> None:
         tell(line)
 
 
-def _say(made: Body, output: str, words: str) -> None:
+def _say(account: Body, output: str, words: str) -> None:
     if output == "json":
-        print_json(made)
+        print_json(account)
     else:
         tell(words)

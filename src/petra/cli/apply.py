@@ -73,14 +73,19 @@ def command(
     if output == "json":
         print_json({"applied": done})
         return
-    for one in done:
-        mark = applied_mark("applied", unchanged=one["unchanged"])
-        tell(f"{mark}  {_named(one['path'], one['version'])}  {one['digest'][:_DIGEST]}")
+    for applied in done:
+        mark = applied_mark("applied", unchanged=applied["unchanged"])
+        tell(
+            f"{mark}  {_named(applied['path'], applied['version'])}  {applied['digest'][:_DIGEST]}"
+        )
 
 
 def _applied(home: Path, readings: list[Reading], *, allow_unsound: bool) -> list[dict[str, Any]]:
     """Store playbooks, with the texts of their authors; return what became of each."""
-    books, texts = [one.checked() for one in readings], [one.text for one in readings]
+    books, texts = (
+        [reading.checked() for reading in readings],
+        [reading.text for reading in readings],
+    )
 
     async def here(store: Store) -> list[dict[str, Any]]:
         catalogue = Catalogue(store, SystemClock())
@@ -127,8 +132,8 @@ def _dirs(paths: Iterable[str]) -> list[Path]:
 
 def _files(paths: tuple[str, ...], *, others: bool) -> Iterable[Path]:
     """Yield the files that are meant: files as given, and of folders those that hold playbooks."""
-    for given in paths:
-        path = Path(given)
+    for named in paths:
+        path = Path(named)
         if not path.is_dir():
             if document_in(path) is None:
                 yield path
@@ -136,7 +141,7 @@ def _files(paths: tuple[str, ...], *, others: bool) -> Iterable[Path]:
         good = {head.file for head in Library(shelves=[path]).heads()}
         files = [file for file in files_of(path, deep=True) if file in good or _is_broken(file)]
         if not files and not others:
-            raise click.UsageError(f"there is no playbook in {given}; they end in .yaml or .yml")
+            raise click.UsageError(f"there is no playbook in {named}; they end in .yaml or .yml")
         yield from files
 
 

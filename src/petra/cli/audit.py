@@ -36,7 +36,7 @@ def list_audit(
     async def here(_: Register, audit: Audit) -> Body:
         before = NEWEST if after is None else None
         entries = await audit.entries(after=after or 0, before=before, limit=limit)
-        return {"items": [{**one, "at": moment(one["at"])} for one in entries]}
+        return {"items": [{**entry, "at": moment(entry["at"])} for entry in entries]}
 
     behind = "" if after is None else f"after={after}&"
     call = ("GET", f"/audit?{behind}limit={limit}", None)
@@ -46,10 +46,10 @@ def list_audit(
         return
     rows = [
         (
-            str(one["number"]), one["at"], one["actor"] or "-",
-            f"{one['act']}  {one['outcome']} {one['code'] or ''}".rstrip(),
+            str(entry["number"]), entry["at"], entry["actor"] or "-",
+            f"{entry['act']}  {entry['outcome']} {entry['code'] or ''}".rstrip(),
         )
-        for one in items
+        for entry in items
     ]  # fmt: skip
     say_rows(rows, "nothing was done yet")
 
@@ -69,8 +69,8 @@ def verify_audit(server: str | None, home: Path, output: str) -> None:
     if output == "json":
         print_json(verdict)
     else:
-        for one in verdict["problems"]:
-            tell(one)
+        for problem in verdict["problems"]:
+            tell(problem)
         entries = "1 entry" if verdict["entries"] == 1 else f"{verdict['entries']:,} entries"
         tell(f"{entries}, {'all as written' if verdict['ok'] else 'not all as written'}")
     if not verdict["ok"]:

@@ -240,7 +240,7 @@ class Board:
     @staticmethod
     def _iterated(row: BoardRow, event: e.IterationsEnded) -> None:
         row.iterated += len(event.ended)
-        row.iterations_failed += sum(not one.ok for one in event.ended)
+        row.iterations_failed += sum(not iteration.ok for iteration in event.ended)
         if event.more:
             row.out[event.chunk] = max(0, row.out.get(event.chunk, 0) - len(event.ended))
         else:
@@ -294,7 +294,7 @@ def duration(seconds: float) -> str:
     return f"{int(seconds // 3600)}h{int(seconds % 3600 // 60):02d}m"
 
 
-def _names(given: Any) -> list[str]:
-    if given is None:
+def _names(names: Any) -> list[str]:
+    if names is None:
         return []
-    return [given] if isinstance(given, str) else [str(name) for name in given]
+    return [names] if isinstance(names, str) else [str(name) for name in names]

@@ -71,13 +71,13 @@ def command(
     sys.exit(1 if done["failed"] else 0)
 
 
-def _which(executions: tuple[str, ...], given: Body) -> Body:
+def _which(executions: tuple[str, ...], options: Body) -> Body:
     """Return which executions are meant: those that are named, or a filter."""
-    filters = {key: given[key] for key in ("playbook", "text", "since", "until") if given[key]}
-    if given["status"]:
-        filters["status"] = list(given["status"])
-    if given["labels"]:
-        filters["label"] = [f"{key}:{value}" for key, value in given["labels"].items()]
+    filters = {key: options[key] for key in ("playbook", "text", "since", "until") if options[key]}
+    if options["status"]:
+        filters["status"] = list(options["status"])
+    if options["labels"]:
+        filters["label"] = [f"{key}:{value}" for key, value in options["labels"].items()]
     if bool(executions) == bool(filters):
         raise click.UsageError(
             "name executions, or say which with --status, --playbook, --label …; not both"
@@ -87,8 +87,8 @@ def _which(executions: tuple[str, ...], given: Body) -> Body:
 
 def _show(act: str, done: Body) -> None:
     tell(f"{act}: {done['done']} done, {done['failed']} failed")
-    for one in done["failures"][:_SHOWN_MAX]:
-        tell(f"  {one['id']}: {one['reason']}", err=True)
+    for failure in done["failures"][:_SHOWN_MAX]:
+        tell(f"  {failure['id']}: {failure['reason']}", err=True)
 
 
 async def _over(home: Path, server: str | None, namespace: str, operation: str) -> Body:

@@ -72,13 +72,13 @@ def kept_log_in() -> LogIn | None:
         return None
 
 
-def keep_log_in(made: LogIn) -> None:
+def keep_log_in(log_in: LogIn) -> None:
     """Keep a log-in, for us alone."""
     path = log_in_file()
     make_folder(path.parent)
     file = open_file(path, os.O_WRONLY | os.O_TRUNC)
     with os.fdopen(file, "wb") as out:
-        out.write(msgspec.json.encode(made))
+        out.write(msgspec.json.encode(log_in))
 
 
 async def there(
@@ -106,13 +106,13 @@ async def there(
         raise UsageError(str(error)) from None
 
 
-async def _whole(client: Client, path: str, found: Any) -> Any:
+async def _whole(client: Client, path: str, listed: Any) -> Any:
     """Return a list with all its pages, and what is no list as it is."""
-    while isinstance(found, dict) and "items" in found and found.get("next"):
-        behind = f"{'&' if '?' in path else '?'}cursor={quote(found['next'], safe='')}"
+    while isinstance(listed, dict) and "items" in listed and listed.get("next"):
+        behind = f"{'&' if '?' in path else '?'}cursor={quote(listed['next'], safe='')}"
         page = await client.call("GET", f"{path}{behind}")
-        found = {**page, "items": [*found["items"], *page["items"]]}
-    return found
+        listed = {**page, "items": [*listed["items"], *page["items"]]}
+    return listed
 
 
 def read(answer: httpx2.Response) -> Any:

@@ -104,7 +104,7 @@ def _commands(entry: Entry, waiting: Waiting) -> Iterator[str]:
         items = result_of(entry).work_items
         own = [item for item in items if state.items[item["id"]].run == waiting.token]
         for item in own[:_EACH]:
-            alone = sum(one["step"] == item["step"] for one in items) == 1
+            alone = sum(other["step"] == item["step"] for other in items) == 1
             yield complete_command(state.id, item, alone=alone)
     elif waiting.reason == "signal":
         run = state.runs[waiting.token]

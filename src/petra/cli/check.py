@@ -104,7 +104,7 @@ def command(
         raise click.UsageError(
             f"no playbook in {', '.join(paths)}; they end in .yaml or .yml, and nets in .pnml"
         )
-    failed = any(strict or x.severity == "error" for one in playbooks for x in one.problems)
+    failed = any(strict or x.severity == "error" for file in playbooks for x in file.problems)
     if output == "json":
         print_json({"files": [*map(_as_data, playbooks), *map(_net_as_data, nets)]})
     else:
@@ -143,7 +143,7 @@ def broken_callees(
     read: Callable[[Path], Reading] = load,
 ) -> list[CheckedFile]:
     """Return what is called by name, and cannot run or has an unsound net, with its errors; but none of the callers."""
-    known = {Path(one.name).resolve() for one in callers}
+    known = {Path(caller.name).resolve() for caller in callers}
     checked: list[CheckedFile] = []
     for caller in callers:
         playbook = caller.reading.playbook
@@ -157,12 +157,12 @@ def broken_callees(
             if Path(reading.name).resolve() not in known:
                 known.add(Path(reading.name).resolve())
                 checked.append(_errors_of(reading, effort))
-    return [one for one in checked if one.problems]
+    return [file for file in checked if file.problems]
 
 
 def _errors_of(reading: Reading, effort: float) -> CheckedFile:
     """Prove what a playbook calls; its warnings are not its caller's."""
-    errors = tuple(one for one in reading.problems if one.severity == "error")
+    errors = tuple(problem for problem in reading.problems if problem.severity == "error")
     reading = replace(reading, problems=errors)
     if not reading.ok:
         return CheckedFile(reading, None, 0.0)
@@ -170,7 +170,7 @@ def _errors_of(reading: Reading, effort: float) -> CheckedFile:
 
     begin = perf_counter()
     proof = prove(reading, budget=budget_of(effort))
-    wrong = tuple(one for one in proof.problems if one.severity == "error")
+    wrong = tuple(problem for problem in proof.problems if problem.severity == "error")
     return CheckedFile(reading, replace(proof, problems=wrong), (perf_counter() - begin) * 1000)
 
 
@@ -281,7 +281,7 @@ def _print(checked: CheckedFile) -> None:
 
 
 def _summary(playbooks: list[CheckedFile], *, strict: bool) -> None:
-    problems = [problem for one in playbooks for problem in one.problems]
+    problems = [problem for file in playbooks for problem in file.problems]
     errors = sum(problem.severity == "error" for problem in problems)
     warnings = len(problems) - errors
     if problems:
@@ -292,8 +292,8 @@ def _summary(playbooks: list[CheckedFile], *, strict: bool) -> None:
     failed = errors or (strict and warnings)
     mark = click.style("✗", fg="red") if failed else click.style("✓", fg="green")
     files = playbooks[0].name if len(playbooks) == 1 else count(len(playbooks), "file")
-    sound = all(one.proof is not None and one.proof.verdict == "sound" for one in playbooks)
-    gated = any(one.proof is not None and one.proof.gated for one in playbooks)
+    sound = all(file.proof is not None and file.proof.verdict == "sound" for file in playbooks)
+    gated = any(file.proof is not None and file.proof.gated for file in playbooks)
     words_of_proof = "sound if guards allow" if gated else "proved sound"
     ending = f", {words_of_proof}" if sound else ""
     tell(f"{mark} {files}: {', '.join(words) or 'no problems'}{ending}")

@@ -48,7 +48,7 @@ def migrate(home: Path, output: str) -> None:
         raise UsageError(f"{words}; a process that has it open has brought it up to date") from None
     address = os.environ.get(STORE)
     dialect, name = ("postgres", "the database") if address else ("sqlite", str(home / DATABASE))
-    known = [f"{one.number:04d}_{one.name}" for one in load_migrations(dialect)]
+    known = [f"{migration.number:04d}_{migration.name}" for migration in load_migrations(dialect)]
     if output == "json":
         print_json({"store": name, "migrations": known})
     else:
@@ -83,8 +83,8 @@ def accept_loss(home: Path, output: str) -> None:
     if output == "json":
         print_json(msgspec.to_builtins(rows))
         return
-    for one in rows:
-        tell(f"{one.execution}: {one}")
+    for loss in rows:
+        tell(f"{loss.execution}: {loss}")
     if not rows:
         tell("nothing is lost")
 
@@ -98,18 +98,18 @@ def stats(home: Path, output: str) -> None:
     async def asking(store: Store, _cache: Cache) -> Stats:
         return await store.stats()
 
-    found = look(home, asking)
+    counts = look(home, asking)
     if output == "json":
-        print_json(msgspec.to_builtins(found))
+        print_json(msgspec.to_builtins(counts))
         return
     rows = [
-        ("executions", _counts(found.executions)),
-        ("records", f"{found.records:,}"),
-        ("work items", _counts(found.work_items)),
-        ("with workers", f"{found.pending:,}"),
-        ("timers", f"{found.wake_ups:,}"),
-        ("objects to delete", f"{found.orphans:,}"),
-        ("size", f"{found.bytes / 1_048_576:,.1f} MiB"),
+        ("executions", _counts(counts.executions)),
+        ("records", f"{counts.records:,}"),
+        ("work items", _counts(counts.work_items)),
+        ("with workers", f"{counts.pending:,}"),
+        ("timers", f"{counts.wake_ups:,}"),
+        ("objects to delete", f"{counts.orphans:,}"),
+        ("size", f"{counts.bytes / 1_048_576:,.1f} MiB"),
     ]
     for name, value in rows:
         tell(f"{name:<18} {value}")

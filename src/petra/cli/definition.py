@@ -34,7 +34,7 @@ async def _version(store: Store, cache: Cache, execution: str, version: str) -> 
     path = meta.path or meta.name
     stored = await store.find_playbook(path, version)
     if stored is None:
-        known = [one.version for one in await store.playbook_versions(path) if one.version]
+        known = [row.version for row in await store.playbook_versions(path) if row.version]
         shown = f"; applied are {', '.join(known)}" if known else "; 'petra apply' stores versions"
         raise UsageError(
             f"there is neither a file '{version}' nor a version '{version}' of '{meta.name}'{shown}"

@@ -80,14 +80,14 @@ async def keep_applied(local: Home, folder: Path, told: Callable[[str], object])
 
 def stamps(folder: Path) -> dict[Path, Stamp]:
     """Return the files of a folder that may hold playbooks, each with what tells one state of it from another."""
-    found = {}
+    times = {}
     for file in files_of(folder, deep=True):
         try:
             seen = file.stat()
         except OSError:
             continue  # it went while we looked
-        found[file] = seen.st_mtime_ns, seen.st_size
-    return found
+        times[file] = seen.st_mtime_ns, seen.st_size
+    return times
 
 
 def is_document(file: Path) -> bool:

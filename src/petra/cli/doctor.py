@@ -55,14 +55,15 @@ def command(home: Path, output: str, *, tls_cert: Path | None) -> None:
     """
     checks = list(_looked(home, tls_cert))
     if output == "json":
-        ok = not any(one.state == WRONG for one in checks)
-        print_json({"ok": ok, "checks": [asdict(one) for one in checks]})
+        ok = not any(check.state == WRONG for check in checks)
+        print_json({"ok": ok, "checks": [asdict(check) for check in checks]})
     else:
-        for one in checks:
+        for check in checks:
             tell(
-                f"{_MARKS[one.state]} {one.name:<12} {one.says}" + (f"; {one.do}" if one.do else "")
+                f"{_MARKS[check.state]} {check.name:<12} {check.says}"
+                + (f"; {check.do}" if check.do else "")
             )
-    sys.exit(1 if any(one.state == WRONG for one in checks) else 0)
+    sys.exit(1 if any(check.state == WRONG for check in checks) else 0)
 
 
 _MARKS: Final = {OK: "✓", WARNING: "!", WRONG: "✗"}
@@ -239,7 +240,8 @@ def _pools(pools: list[dict[str, Any]], troubles: list[str]) -> list[HealthCheck
             HealthCheck("workers", WRONG, "; ".join(troubles), "start one: 'petra worker --help'")
         ]
     shown = (
-        ", ".join(f"{one['pool']} {one['busy']}/{one['slots']}" for one in pools) or "none is there"
+        ", ".join(f"{pool['pool']} {pool['busy']}/{pool['slots']}" for pool in pools)
+        or "none is there"
     )
     return [HealthCheck("workers", OK if pools else WARNING, f"busy of slots by pool: {shown}")]
 

@@ -44,13 +44,15 @@ def apply_documents(home: Path, documents: Iterable[AnyDocument]) -> list[dict[s
     """Have documents of all kinds applied; return what became of each."""
     order = list(_REQUESTS)
     ordered = sorted(documents, key=lambda document: order.index(document.kind))
-    requests = [_request(one.kind, "apply", text=document_yaml(one)) for one in ordered]
+    requests = [
+        _request(document.kind, "apply", text=document_yaml(document)) for document in ordered
+    ]
     return [_answer(home, asked) for asked in requests]
 
 
 def _request(kind: str, act: str, name: str = "", **fields: Any) -> DocumentRequest:
-    made = _REQUESTS[kind]
-    return made(id=request_id(), execution="", rest=False, act=act, name=name, **fields)
+    shape = _REQUESTS[kind]
+    return shape(id=request_id(), execution="", rest=False, act=act, name=name, **fields)
 
 
 def _answer(home: Path, asked: DocumentRequest) -> dict[str, Any]:
@@ -69,7 +71,10 @@ def show(answer: Any, output: str, say: Callable[[Any], None]) -> None:
 
 def outcome_marks(last: Iterable[dict[str, Any]]) -> str:
     """Return what came of the last executions, a sign for each, the latest at the end."""
-    signs = ["✓" if one["status"] == "completed" else "✗" if one["ended"] else "·" for one in last]
+    signs = [
+        "✓" if execution["status"] == "completed" else "✗" if execution["ended"] else "·"
+        for execution in last
+    ]
     return "".join(reversed(signs))
 
 
@@ -140,6 +145,6 @@ class DocumentVerbs:
 
 
 def _say_applied(answer: dict[str, Any]) -> None:
-    for one in answer["applied"]:
-        mark = applied_mark("applied", unchanged=one["unchanged"])
-        tell(f"{mark}  {one['path']}  {one['digest'][:_DIGEST]}")
+    for applied in answer["applied"]:
+        mark = applied_mark("applied", unchanged=applied["unchanged"])
+        tell(f"{mark}  {applied['path']}  {applied['digest'][:_DIGEST]}")

@@ -46,8 +46,8 @@ def _text_in(path: Path) -> str:
 
 def documents_of(paths: Iterable[str]) -> Iterator[DocumentReading]:
     """Yield the documents that are meant: files as given, and those below folders."""
-    for given in map(Path, paths):
-        for path in files_of(given, deep=True) if given.is_dir() else [given]:
+    for place in map(Path, paths):
+        for path in files_of(place, deep=True) if place.is_dir() else [place]:
             if path.is_file() and (document := document_in(path)) is not None:
                 yield document
 
@@ -56,20 +56,25 @@ def checked_documents(paths: Iterable[str], output: str) -> list[AnyDocument]:
     """Return the documents that are meant; where one has errors, say so and leave."""
     documents = list(documents_of(paths))
     wrong = [
-        one for one in documents if any(problem.severity == "error" for problem in one.problems)
+        document
+        for document in documents
+        if any(problem.severity == "error" for problem in document.problems)
     ]
     if output == "json" and wrong:
         files = [
-            {"file": one.name, "problems": [problem_data(problem) for problem in one.problems]}
-            for one in wrong
+            {
+                "file": document.name,
+                "problems": [problem_data(problem) for problem in document.problems],
+            }
+            for document in wrong
         ]
         print_json({"files": files})
-    for one in wrong if output != "json" else ():
-        for problem in one.problems:
-            print_problem(problem, one.lines, one.name)
+    for document in wrong if output != "json" else ():
+        for problem in document.problems:
+            print_problem(problem, document.lines, document.name)
     if wrong:
         sys.exit(1)
-    return [one.checked() for one in documents]
+    return [document.checked() for document in documents]
 
 
 def good_document(path: Path, kind: type[D]) -> D | None:

@@ -32,7 +32,7 @@ async def until_ended(ended: asyncio.Event, engine: Engine) -> None:
     async def told() -> None:
         await ended.wait()
 
-    tasks = [asyncio.create_task(one()) for one in (stopped, told)]
+    tasks = [asyncio.create_task(waiting()) for waiting in (stopped, told)]
     await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
     for task in tasks:
         task.cancel()

@@ -119,12 +119,12 @@ def result(execution: str, home: Path, *, step: str | None, key: str | None) -> 
             value = await fetched(home, store, entry, value)
         return result_of(entry), value
 
-    found, value = look(home, asking)
+    execution_result, value = look(home, asking)
     if isinstance(value, bytes):
         sys.stdout.buffer.write(value)
     else:
         print_json(value)
-    sys.exit(0 if step or key else EXIT.get(found.status, 1))
+    sys.exit(0 if step or key else EXIT.get(execution_result.status, 1))
 
 
 async def fetched(home: Path, store: Store, entry: Entry, value: dict[str, Any]) -> Any:
@@ -134,8 +134,10 @@ async def fetched(home: Path, store: Store, entry: Entry, value: dict[str, Any])
         UsageError: it is not its own, or cannot be had.
     """
     if "pieces" in value:
-        contents = {one["key"]: await fetched(home, store, entry, one) for one in objects_of(value)}
-        return look_through(value, lambda one: contents[one["key"]])
+        contents = {
+            piece["key"]: await fetched(home, store, entry, piece) for piece in objects_of(value)
+        }
+        return look_through(value, lambda piece: contents[piece["key"]])
     reference = read_reference(value)
     try:
         if not await may_read(store, entry.state, reference.execution):

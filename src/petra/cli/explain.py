@@ -42,7 +42,7 @@ def command(execution: str, home: Path, output: str) -> None:
 
     async def asking(store: Store, cache: Cache) -> Cause:
         entry = await find(store, cache, execution)
-        return await cause_of(cache, entry, lambda one: _placed(home, store, one))
+        return await cause_of(cache, entry, lambda reference: _placed(home, store, reference))
 
     cause = look(home, asking)
     chosen, explanation = cause.entry.state.id, cause.explanation
@@ -81,7 +81,7 @@ class _Wanted(Followed):
         try:
             return super().__call__(value)
         except NeededError as lack:
-            self.missing.update({one["key"]: one for one in lack.references})
+            self.missing.update({reference["key"]: reference for reference in lack.references})
             raise
 
 

@@ -21,8 +21,8 @@ _SKIPPED = frozenset({".git", ".venv", "node_modules", "__pycache__", ".petra"})
 
 def playbook_files(paths: Iterable[str]) -> Iterator[Path]:
     """Yield the files that are meant: files as given, and the playbooks below folders, sorted."""
-    for given in paths:
-        path = Path(given)
+    for named in paths:
+        path = Path(named)
         if path.is_dir():
             yield from sorted(file for file in path.rglob("*") if _is_playbook(file))
         else:

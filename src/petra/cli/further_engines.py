@@ -191,7 +191,9 @@ class FurtherEngines:
                 return await process.wait()
             finally:
                 del self._running[process]
-                self._named = {name: one for name, one in self._named.items() if one is not ours}
+                self._named = {
+                    name: engine for name, engine in self._named.items() if engine is not ours
+                }
                 hearing.cancel()
                 await asyncio.gather(hearing, return_exceptions=True)
 

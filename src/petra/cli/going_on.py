@@ -61,10 +61,14 @@ async def _all_rest(local: Home, chosen: Sequence[str], *, waits: bool) -> list[
     results: dict[str, Result] = {}
     new = list(chosen)
     while True:
-        rests = [local.desk.rest_for_long(local.who, one, over=waits) for one in new]
+        rests = [local.desk.rest_for_long(local.who, execution, over=waits) for execution in new]
         results |= {result.id: result for result in await asyncio.gather(*rests)}
         left = await left_in(local.engine.store)
-        new = [one for one in (left.live if waits else left.going) if one not in results]
+        new = [
+            execution
+            for execution in (left.live if waits else left.going)
+            if execution not in results
+        ]
         if not new:
             if not left.coming:
                 return list(results.values())

@@ -115,45 +115,45 @@ def act(home: Path, ask: Callable[[], Awaitable[T]]) -> T:
         raise KeyboardInterrupt from None
 
 
-def request(home: Path, given: AnyRequest) -> Reply:
+def request(home: Path, asked: AnyRequest) -> Reply:
     """Have a request carried out, here or by the process that has the home open.
 
     Raises:
         UsageError: it cannot be done, and why.
     """
-    reply = act(home, lambda: requested(home, given))
+    reply = act(home, lambda: requested(home, asked))
     if reply.error:
         raise UsageError(reply.error)
     return reply
 
 
-async def requested(home: Path, given: AnyRequest) -> Reply:
+async def requested(home: Path, asked: AnyRequest) -> Reply:
     """Do as ``request`` does, inside a loop; what was due while nothing ran acts first, and is told about."""
     from petra.cli.left import left_here  # noqa: PLC0415 - it reads by way of this module
 
-    only = [] if isinstance(given, Begin | ForkRequest) else [given.execution]
+    only = [] if isinstance(asked, Begin | ForkRequest) else [asked.execution]
     left = await left_here(home) if only else None
 
     async def here(local: Home) -> Reply:
         if left is not None:
             left.tell_late(only)
         try:
-            return await local.carry_out(given)
+            return await local.carry_out(asked)
         except PetraError as error:
             return Reply(error=str(error))
 
-    only = [] if isinstance(given, Begin | ForkRequest) else [given.execution]
-    return await either(home, here, lambda: called(home, given), only=only)
+    only = [] if isinstance(asked, Begin | ForkRequest) else [asked.execution]
+    return await either(home, here, lambda: called(home, asked), only=only)
 
 
-async def called(home: Path, given: AnyRequest) -> Reply:
+async def called(home: Path, asked: AnyRequest) -> Reply:
     """Have a request carried out by whoever has the executions: the server that was named, or a process with the home open.
 
     Raises:
         GoneError: nobody has.
     """
     where = remote(home)
-    return await (where.request(given) if where is not None else call(home, given))
+    return await (where.request(asked) if where is not None else call(home, asked))
 
 
 async def either(

@@ -16,11 +16,11 @@ STATUSES = (
 
 
 def _labels(
-    _context: click.Context, _option: click.Parameter, given: tuple[str, ...]
+    _context: click.Context, _option: click.Parameter, pairs: tuple[str, ...]
 ) -> dict[str, str]:
     """Read KEY=VALUE pairs."""
     labels: dict[str, str] = {}
-    for pair in given:
+    for pair in pairs:
         key, equals, value = pair.partition("=")
         if not (key and equals):
             raise click.UsageError(f"'--label {pair}' must be KEY=VALUE, e.g. --label team=blue")

@@ -137,7 +137,9 @@ def _complete(server: PetraServer, params: lsp.CompletionParams) -> lsp.Completi
     )
     return lsp.CompletionList(
         is_incomplete=False,
-        items=[_item(document, one, number) for number, one in enumerate(suggestions)],
+        items=[
+            _item(document, suggestion, number) for number, suggestion in enumerate(suggestions)
+        ],
     )
 
 

@@ -41,11 +41,11 @@ class Left(Struct, frozen=True):
 
     def tell_late(self, only: Collection[str] | None = None) -> None:
         """Say which timers acted late, because nothing ran when they were due."""
-        told = [one for one in self.late if only is None or one.execution in only]
-        for one in told[:_SHOWN]:
+        told = [timer for timer in self.late if only is None or timer.execution in only]
+        for timer in told[:_SHOWN]:
             words = (
-                f"{self.live.get(one.execution, '')} {one.execution}: a timer was due"
-                f" {duration(self.now - one.due)} ago, while nothing ran here; it acts now"
+                f"{self.live.get(timer.execution, '')} {timer.execution}: a timer was due"
+                f" {duration(self.now - timer.due)} ago, while nothing ran here; it acts now"
             )
             tell(words.strip(), err=True)
         if len(told) > _SHOWN:
@@ -79,7 +79,7 @@ async def left_in(store: Store) -> Left:
     now = await store.now()
     due = await store.due(now + FOLLOWED_S, limit=READ_LIMIT)
     letters = await store.letters(limit=READ_LIMIT)
-    woken = {one.execution for one in due} | {one.execution for one in letters}
+    woken = {row.execution for row in due} | {row.execution for row in letters}
     live: dict[str, str] = {}
     going: list[str] = []
     after = ""
@@ -95,8 +95,10 @@ async def left_in(store: Store) -> Left:
             ):
                 going.append(row.id)
         after = page[-1].row.id
-    coming = {one.execution for one in letters if one.execution not in live and _starts(one)}
-    late = tuple(one for one in due if one.due < now - LATE_S)
+    coming = {
+        letter.execution for letter in letters if letter.execution not in live and _starts(letter)
+    }
+    late = tuple(timer for timer in due if timer.due < now - LATE_S)
     return Left(live, tuple(going), tuple(sorted(coming)), late, now)
 
 
@@ -122,4 +124,4 @@ async def _has_its_turn(store: Store, execution: str) -> bool:
 async def _waited_for(store: Store, execution: str) -> PermitRow | None:
     """Return the permit that an execution waits for, if any."""
     known = await store.permits.of(execution)
-    return next((one for one in known if one.state == "waiting"), None)
+    return next((item for item in known if item.state == "waiting"), None)

@@ -139,7 +139,7 @@ class LiveTree:
         return [head.append("  ").append_text(told)]
 
     def _row(self, row: BoardRow, branch: str, name: int) -> list[Text]:
-        people = [one for one in self.board.people.values() if one.step == row.step]
+        people = [person for person in self.board.people.values() if person.step == row.step]
         mark, colour = _mark(row, waits=bool(people))
         line = Text(f"{branch} ", style="dim")
         line.append(f"{mark} ", style=colour)

@@ -46,7 +46,7 @@ def login(url: str, name: str, token_file: IO[str] | None) -> None:
             said = read(http.post(f"{base}/session", json={"name": name, "password": password}))
             headers = {"X-CSRF-Token": said["csrf"]}
             wanted = {"user": name, "name": "petra login", "expires_s": DAYS * 86_400}
-            made = read(http.post(f"{base}/tokens", json=wanted, headers=headers))
+            token = read(http.post(f"{base}/tokens", json=wanted, headers=headers))
             read(http.delete(f"{base}/session", headers=headers))
     except ServerError as error:
         if error.code != "no-credentials":
@@ -54,7 +54,7 @@ def login(url: str, name: str, token_file: IO[str] | None) -> None:
         raise UsageError(
             f"{error.detail}; whoever administers users gives a new password"
         ) from None
-    keep_log_in(LogIn(url, made["token"], made["id"]))
+    keep_log_in(LogIn(url, token["token"], token["id"]))
     tell(f"logged in at {url} as '{name}' for {DAYS} days; 'petra logout' ends it")
 
 

@@ -12,8 +12,8 @@ from petra.cli.place import home_option, remote
 from petra.errors import UsageError
 
 
-def _several(_context: click.Context, _option: click.Parameter, given: str) -> tuple[Allowed, ...]:
-    words = [word.strip() for word in given.split(",") if word.strip()]
+def _several(_context: click.Context, _option: click.Parameter, listed: str) -> tuple[Allowed, ...]:
+    words = [word.strip() for word in listed.split(",") if word.strip()]
     for word in words:
         if word not in ALLOWED:
             raise click.BadParameter(f"'{word[:40]}' is none of {', '.join(ALLOWED)}")

@@ -48,8 +48,8 @@ class Judged:
 
 def net_files(paths: Iterable[str]) -> Iterator[Path]:
     """Yield the nets that are meant: files as given, and those below folders, sorted."""
-    for given in paths:
-        path = Path(given)
+    for named in paths:
+        path = Path(named)
         if path.is_dir():
             yield from sorted(path.rglob(f"*{SUFFIX}"))
         elif path.suffix == SUFFIX:
@@ -87,11 +87,11 @@ def print_judged(judged: Judged) -> None:
 def summary(nets: list[Judged], milliseconds: float) -> str:
     """Count the verdicts and say how long all took."""
     counts: dict[str, int] = {}
-    for one in nets:
-        word = one.verdict.verdict if one.verdict is not None else "unreadable"
+    for net in nets:
+        word = net.verdict.verdict if net.verdict is not None else "unreadable"
         counts[word] = counts.get(word, 0) + 1
     words = ", ".join(f"{number} {word}" for word, number in sorted(counts.items()))
-    slowest = max(one.milliseconds for one in nets)
+    slowest = max(net.milliseconds for net in nets)
     return (
         f"{len(nets)} nets: {words}; {milliseconds / 1000:.2f} s in all, slowest {slowest:.0f} ms"
     )

@@ -56,23 +56,27 @@ def list_(
             )
             return {"items": [notification_data(row) for row in page.rows]}
 
-    wanted = {key: one for key, one in {**about, "status": status}.items() if one}
+    wanted = {key: value for key, value in {**about, "status": status}.items() if value}
     asked = urlencode({**wanted, "limit": limit})
     far = there(home, server, "GET", f"/notifications?{asked}", None) if server else here()
     items = asyncio.run(far)["items"]
     if output == "json":
         print_json(items)
         return
-    for one in items:
-        tell(_line(one))
+    for notification in items:
+        tell(_line(notification))
     if not items:
         tell("nobody was told anything; 'executor.spec.notify' and notify.yaml say who is")
 
 
-def _line(one: Body) -> str:
-    to = f"{one['channel']}/{one['person']}" if one["person"] else one["channel"]
-    why = f"  ({one['error']})" if one["error"] else ""
-    return f"{one['id']}  {one['created']}  {one['state']:<8}  {to}  {one['title']}{why}"
+def _line(notification: Body) -> str:
+    to = (
+        f"{notification['channel']}/{notification['person']}"
+        if notification["person"]
+        else notification["channel"]
+    )
+    why = f"  ({notification['error']})" if notification["error"] else ""
+    return f"{notification['id']}  {notification['created']}  {notification['state']:<8}  {to}  {notification['title']}{why}"
 
 
 @command.command("show")

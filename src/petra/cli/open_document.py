@@ -76,11 +76,11 @@ class Document:
 
     def tested(self) -> Text | None:
         """Return the playbook that a test file names, if it is one beside it."""
-        given = self.text.root.text("playbook")
-        if not self.text.is_test or not given:
+        place = self.text.root.text("playbook")
+        if not self.text.is_test or not place:
             return None
         try:
-            return text_of((self.path.parent / given).read_text("utf-8"))
+            return text_of((self.path.parent / place).read_text("utf-8"))
         except (OSError, ValueError):
             return None
 

@@ -159,8 +159,8 @@ def _fold(line: str, columns: int, hang: str | None) -> str:
 
 def _words(line: str, indent: str, room: int) -> list[str]:
     """Return the words of a line; a command that is quoted is one, where there is room for it."""
-    found = _WORD.findall(line[len(indent) :])
-    parts = ([piece] if _long(piece) <= room else _BARE.findall(piece) for piece in found)
+    pieces = _WORD.findall(line[len(indent) :])
+    parts = ([piece] if _long(piece) <= room else _BARE.findall(piece) for piece in pieces)
     return [part for several in parts for part in several]
 
 

@@ -51,9 +51,9 @@ _bucket = click.option(
 
 
 def _noted(name: str) -> Callable[[click.Context, click.Parameter, str | None], None]:
-    def note(context: click.Context, _option: click.Parameter, given: str | None) -> None:
-        if given:
-            context.meta[name] = namespace_name(given) if name == _SPACE else given.rstrip("/")
+    def note(context: click.Context, _option: click.Parameter, value: str | None) -> None:
+        if value:
+            context.meta[name] = namespace_name(value) if name == _SPACE else value.rstrip("/")
 
     return note
 

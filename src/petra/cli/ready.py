@@ -35,9 +35,9 @@ def ready(
     """Read a playbook that may be started, with its proof and what it may call; otherwise say why not and leave."""
     checked_file = checked(file, output, home=home, allow_unsound=allow_unsound, library=library)
     once = cache(load)
-    for one in broken_callees([checked_file], library, read=once):
-        if one.proof is None or not allow_unsound:
-            _refuse(one.reading, one.problems, output, of_net=one.proof is not None)
+    for callee in broken_callees([checked_file], library, read=once):
+        if callee.proof is None or not allow_unsound:
+            _refuse(callee.reading, callee.problems, output, of_net=callee.proof is not None)
     playbook, proof = checked_file.reading.checked(), checked_file.proof
     assert proof is not None  # it may be started
     return playbook, proof, gather(file, playbook, library, read=once)
@@ -60,13 +60,18 @@ def checked(
         checked_file.proof.problems if checked_file.proof is not None and allow_unsound else ()
     )
     errors = [
-        one for one in checked_file.problems if one.severity == "error" and one not in ignored
+        problem
+        for problem in checked_file.problems
+        if problem.severity == "error" and problem not in ignored
     ]
     playbook = checked_file.reading.playbook
     if playbook is None or checked_file.proof is None or errors:
         of_net = checked_file.proof is not None and set(errors) <= set(checked_file.proof.problems)
         _refuse(checked_file.reading, errors, output, of_net=of_net)
-    _warn([one for one in checked_file.problems if one not in errors], checked_file.reading)
+    _warn(
+        [problem for problem in checked_file.problems if problem not in errors],
+        checked_file.reading,
+    )
     if checked_file.proof.note:
         tell(f"{checked_file.reading.name}: {checked_file.proof.note}", err=True)
     return checked_file
@@ -76,7 +81,9 @@ def _refuse(reading: Reading, errors: list[Problem], output: str, *, of_net: boo
     if output == "json":
         message = f"{reading.name}: {errors[0].message}" if errors else "it cannot run"
         failed = refusal("", "", message)
-        print_json({**shown_data(failed), "problems": [problem_data(one) for one in errors]})
+        print_json(
+            {**shown_data(failed), "problems": [problem_data(problem) for problem in errors]}
+        )
     else:
         for problem in errors:
             print_problem(problem, reading.lines, reading.name)

@@ -56,9 +56,9 @@ class Remote(NamedTuple):
         async with self.connected() as client:
             yield RemoteStore(client, self.namespace)
 
-    async def request(self, given: AnyRequest) -> Reply:
+    async def request(self, asked: AnyRequest) -> Reply:
         """Have a request carried out; while the execution goes on, what it comes to is waited for."""
-        params, body = {"namespace": self.namespace}, msgspec.to_builtins(given)
+        params, body = {"namespace": self.namespace}, msgspec.to_builtins(asked)
         async with self.connected(_WAIT_S) as client:
             while True:
                 try:
@@ -68,7 +68,7 @@ class Remote(NamedTuple):
                         raise
                     return Reply(error=error.detail)
                 reply = msgspec.convert(said, Reply)
-                if not given.rest or (reply.result or {}).get("status") not in _GOING:
+                if not asked.rest or (reply.result or {}).get("status") not in _GOING:
                     return reply
 
     def objects(self, execution: str) -> RemoteObjects:

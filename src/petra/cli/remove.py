@@ -55,11 +55,13 @@ def rm(executions: tuple[str, ...], home: Path, output: str, *, force: bool) -> 
         tell(f"removed {count(len(gone), 'execution')}")
 
 
-def _age(_context: click.Context, _option: click.Parameter, given: str) -> float:
+def _age(_context: click.Context, _option: click.Parameter, written: str) -> float:
     """Read an age such as 30d."""
-    match = _AGE.fullmatch(given)
+    match = _AGE.fullmatch(written)
     if match is None:
-        raise click.UsageError(f"'--older {given}' must be a number and one of s, m, h, d, w: 30d")
+        raise click.UsageError(
+            f"'--older {written}' must be a number and one of s, m, h, d, w: 30d"
+        )
     return float(match[1]) * _UNITS[match[2]]
 
 
@@ -86,7 +88,7 @@ def prune(
 
     A sub-playbook goes with the execution that called it; where something below one still runs, all of it stays.
     """
-    if bad := [one for one in status if one not in _ENDED]:
+    if bad := [state for state in status if state not in _ENDED]:
         raise click.UsageError(f"'{bad[0]}' has not ended; --status takes {', '.join(_ENDED)}")
 
     async def asking(store: Store, _: Any) -> tuple[list[ExecutionRow], int]:
@@ -150,7 +152,9 @@ def _removed(home: Path, executions: Sequence[str], *, force: bool) -> list[str]
     request = Remove(id=request_id(), execution="", executions=list(executions), force=force)
 
     async def left(store: Store) -> list[str]:
-        return [one for one in executions if await store.execution(one) is not None]
+        return [
+            execution for execution in executions if await store.execution(execution) is not None
+        ]
 
     async def here(store: Store) -> Reply:
         families = [await family_of(store, execution) for execution in await left(store)]

@@ -79,7 +79,7 @@ def as_data(program: Program, state: State, records: Sequence[Record]) -> dict[s
             for run in state.runs.values()
         ],
         "ctx": state.ctx,
-        "waiting": [msgspec.to_builtins(one) for one in explain(program, state).waiting],
+        "waiting": [msgspec.to_builtins(wait) for wait in explain(program, state).waiting],
         "receipt": msgspec.to_builtins(record.receipt),
         "hash": record.hash,
         "previous": record.previous,

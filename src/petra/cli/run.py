@@ -94,14 +94,14 @@ def command(
         if remote(home) is not None:
             raise click.UsageError("a server goes on by itself; give a FILE to start")
         go_on(home, output, waits=waits)
-    given = workload_of(workload, sets)
+    values = workload_of(workload, sets)
     playbook, proof, around = ready(
         file, output, home=home, allow_unsound=allow_unsound, library=library
     )
-    for words in unknown_keys(playbook, given):
+    for words in unknown_keys(playbook, values):
         tell(f"warning: {words}", err=True)
     begin = Begin(
-        id=request_id(), execution="", playbook=to_yaml(playbook), workload=given, rest=False,
+        id=request_id(), execution="", playbook=to_yaml(playbook), workload=values, rest=False,
         allow_unsound=allow_unsound, labels=labels, beside=beside(around), priority=priority,
     )  # fmt: skip
     starting = Starting(

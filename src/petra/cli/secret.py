@@ -98,10 +98,10 @@ def _path(name: str, namespace: str) -> str:
 def _typed(name: str) -> str:
     if sys.stdin.isatty():
         return str(click.prompt(f"value of '{name}'", hide_input=True))
-    given = sys.stdin.read().removesuffix("\n")
-    if not given:
+    typed = sys.stdin.read().removesuffix("\n")
+    if not typed:
         raise click.UsageError("no value on the standard input; type it, or pipe it in")
-    return given
+    return typed
 
 
 @command.command("list")
@@ -120,13 +120,13 @@ def list_(home: Path, output: str, *, namespace: str, server: str | None) -> Non
     call = ("GET", f"/secrets?namespace={quote(namespace)}", None)
     items = _done(home, server, here, call)["items"]
     if output == "json":
-        print_json([one["name"] for one in items])
+        print_json([secret["name"] for secret in items])
         return
     if not items:
         tell("no credential is stored; 'petra secret set NAME' stores one", err=True)
-    for one in items:
-        pools = f"  for {', '.join(one['pools'])}" if one["pools"] else ""
-        print_text(f"{one['name']}{pools}")
+    for secret in items:
+        pools = f"  for {', '.join(secret['pools'])}" if secret["pools"] else ""
+        print_text(f"{secret['name']}{pools}")
 
 
 @command.command("rm")

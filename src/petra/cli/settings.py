@@ -109,7 +109,7 @@ def is_of_file(variable: str) -> bool:
 
 def names_server(url: str) -> bool:
     """Tell whether nobody but the file names a server: whoever wrote the file would get the token that somebody has set."""
-    named = (one.rstrip("/") for one in os.environ.get(SERVER, "").split())
+    named = (address.rstrip("/") for address in os.environ.get(SERVER, "").split())
     return is_of_file(SERVER) and url.rstrip("/") in named
 
 
@@ -182,17 +182,19 @@ def options_of(settings: FolderSettings, context: click.Context, verb: str) -> d
     """
     group = context.command
     command = group.get_command(context, verb) if isinstance(group, click.Group) else None
-    given = settings.verbs.get(verb, {})
-    return _named(settings, context, command, given, verb) if command is not None and given else {}
+    options = settings.verbs.get(verb, {})
+    return (
+        _named(settings, context, command, options, verb) if command is not None and options else {}
+    )
 
 
 def _named(
-    settings: FolderSettings, context: click.Context, command: click.Command, given: Mapping[str, Any], place: str
+    settings: FolderSettings, context: click.Context, command: click.Command, values: Mapping[str, Any], place: str
 ) -> dict[str, Any]:  # fmt: skip
     verbs = command.list_commands(context) if isinstance(command, click.Group) else []
     options = _options(command)
     named: dict[str, Any] = {}
-    for name, value in given.items():
+    for name, value in values.items():
         if isinstance(command, click.Group) and name in verbs and isinstance(value, dict):
             inner = command.get_command(context, name)
             assert inner is not None, "it is listed"

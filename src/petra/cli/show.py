@@ -195,9 +195,9 @@ def summary(result: Result) -> str:
     if result.error is not None:
         lines.append(f"  {result.error['message']}")
     lines += [
-        f"  compensation of '{one['step']}' failed: {one['message']}"
-        for one in result.failures
-        if one.get("task", "").endswith("/compensate")
+        f"  compensation of '{failure['step']}' failed: {failure['message']}"
+        for failure in result.failures
+        if failure.get("task", "").endswith("/compensate")
     ]
     lines += _iterations(result)
     if result.not_compensated:
@@ -247,10 +247,10 @@ def trace_of(details: Any, indent: str = "") -> list[str]:
 
 def _iterations(result: Result) -> list[str]:
     """Name the iterations that failed, though the execution went on."""
-    failed = [one for one in result.failures if "index" in one and result.error is None]
+    failed = [failure for failure in result.failures if "index" in failure and result.error is None]
     lines = [
-        f"  {one['step']}[{_indices(one['index'])}] failed: {one['message']}"
-        for one in failed[:EACH]
+        f"  {failure['step']}[{_indices(failure['index'])}] failed: {failure['message']}"
+        for failure in failed[:EACH]
     ]
     if len(failed) > EACH:
         lines.append(f"  and more: petra get {result.id} -o json")

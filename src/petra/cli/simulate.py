@@ -67,12 +67,12 @@ def command(
     """
     if interactive and output == "json":
         raise click.UsageError("'-i' talks to a person; leave '-o json' out")
-    given = workload_of(workload, sets)
+    values = workload_of(workload, sets)
     playbook = _usable(load(file), output)
     beside = gather(file, playbook, library, read=load)
     for reading in beside.faulty:
         _usable(reading, output)
-    for words in unknown_keys(playbook, given):
+    for words in unknown_keys(playbook, values):
         tell(f"warning: {words}", err=True)
     seen: list[dict[str, Any]] = []
     silent = output == "json"
@@ -85,7 +85,7 @@ def command(
         note=(lambda _at_s, _words: None) if silent or interactive else _print_note,
         beside=beside,
     )
-    stopped = walk.go(given)
+    stopped = walk.go(values)
     if silent:
         print_json(_as_data(walk, seed, stopped, seen))
     else:
@@ -98,7 +98,9 @@ def _usable(reading: Reading, output: str) -> Playbook:
     if reading.playbook is None or not reading.ok:
         errors = [problem for problem in reading.problems if problem.severity == "error"]
         if output == "json":
-            print_json({"file": reading.name, "problems": [problem_data(one) for one in errors]})
+            print_json(
+                {"file": reading.name, "problems": [problem_data(problem) for problem in errors]}
+            )
         else:
             for problem in errors:
                 print_problem(problem, reading.lines, reading.name)

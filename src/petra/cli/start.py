@@ -58,14 +58,14 @@ def command(
     PATH is its 'metadata.path', or its name where it has none; 'petra playbooks' lists what is applied. What it calls is
     found among what is applied. Exit codes are those of 'petra run'.
     """
-    given = workload_of(workload, sets)
+    values = workload_of(workload, sets)
     source = _applied(home, path, version)
     playbook = read(source, path, checks=False).checked()
-    for words in unknown_keys(playbook, given):
+    for words in unknown_keys(playbook, values):
         tell(f"warning: {words}", err=True)
     # It was judged when it was applied: who let it in although it is unsound meant that.
     begin = Begin(
-        id=request_id(), execution="", playbook=source, workload=given, rest=False, allow_unsound=True, labels=labels,
+        id=request_id(), execution="", playbook=source, workload=values, rest=False, allow_unsound=True, labels=labels,
         priority=priority,
     )  # fmt: skip
     start_and_follow(
@@ -85,23 +85,23 @@ def _applied(home: Path, path: str, version: str | None) -> str:
         if remote(home) is not None or (home / DATABASE).exists():
             raise  # it is there, and something is wrong with it
         versions, all_of_them = [], []
-    if not versions and (named := [one for one in all_of_them if one.name == path]):
+    if not versions and (named := [row for row in all_of_them if row.name == path]):
         if len(named) > 1:
-            listed = ", ".join(f"'{one.path}'" for one in named)
+            listed = ", ".join(f"'{row.path}'" for row in named)
             raise UsageError(f"several playbooks are called '{path}': {listed}; name the path")
         return _applied(home, named[0].path, version)
-    chosen = next((one for one in versions if version in (None, one.version)), None)
+    chosen = next((row for row in versions if version in (None, row.version)), None)
     if chosen is not None:
         return chosen.source.decode()
     if versions:
         known = (
-            ", ".join(f"'{one.version}'" for one in versions if one.version) or "none with a name"
+            ", ".join(f"'{row.version}'" for row in versions if row.version) or "none with a name"
         )
         raise UsageError(f"'{path}' has no version '{version}' here; there is {known}")
     if Path(path).is_file():
         raise UsageError(
             f"'{path}' is a file: 'petra run {path}' starts it, 'petra apply {path}' stores it"
         )
-    near = get_close_matches(path, [one.path for one in all_of_them], n=1)
+    near = get_close_matches(path, [row.path for row in all_of_them], n=1)
     hint = f"did you mean '{near[0]}'?" if near else "'petra apply FILE' does it"
     raise UsageError(f"no playbook is applied as '{path}'; {hint}")

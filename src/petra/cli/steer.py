@@ -46,13 +46,13 @@ execution_argument = click.argument("execution", metavar="ID")
 
 
 def carry_out(
-    home: Path, given: AnyRequest, output: str, *, follows: bool = False, note: str = ""
+    home: Path, asked: AnyRequest, output: str, *, follows: bool = False, note: str = ""
 ) -> None:
     """Have a request carried out, and show what the execution has come to.
 
     Exits with 0 when it was accepted; with ``follows``, as the execution ended. The note is for people, then.
     """
-    reply = request(home, given)
+    reply = request(home, asked)
     result = result_from(reply)
     if output == "json":
         print_json({**shown_data(whole_result(home, result)), "refused": reply.refused or None})
@@ -208,13 +208,13 @@ def _renamed(
     _context: click.Context, _option: click.Parameter, pairs: tuple[str, ...]
 ) -> dict[str, str]:
     """Read OLD=NEW pairs."""
-    made = {}
+    names = {}
     for pair in pairs:
         old, equals, new = pair.partition("=")
         if not (old and equals and new):
             raise UsageError(f"--map takes OLD=NEW, not '{pair}'")
-        made[old] = new
-    return made
+        names[old] = new
+    return names
 
 
 map_option = click.option(

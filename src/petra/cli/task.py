@@ -71,8 +71,8 @@ def list_items(
     sort: ItemSort,
 ) -> None:
     """List open work items."""
-    given = roles or ((ANY_ROLE,) if user else ())
-    asked = WorkItemFilter(user=user, roles=given, states=_OPEN, playbook=playbook, sort=sort)
+    their_roles = roles or ((ANY_ROLE,) if user else ())
+    asked = WorkItemFilter(user=user, roles=their_roles, states=_OPEN, playbook=playbook, sort=sort)
 
     async def asking(store: Store, _cache: Cache) -> tuple[list[WorkItemRow], int]:
         wanted = msgspec.structs.replace(asked, **due_of(due, await store.now()))
@@ -176,8 +176,8 @@ def _verb(act: str, words: str) -> click.Command:
         target: str, step: str | None, *, home: Path, output: str, data: str | None, **how: Any
     ) -> None:
         execution, chosen, _ = _meant(target, (step,) if step else ())
-        given = json_value(data, "--data") if data is not None else None
-        said = how["reason"] if act == "comment" else given
+        value = json_value(data, "--data") if data is not None else None
+        said = how["reason"] if act == "comment" else value
         _act(home, execution, chosen, output, act=act, data=said, **how)
 
     return click.command(act, help=words)(acting)
@@ -217,8 +217,8 @@ def complete(
     given again is the same answer.
     """
     execution, item, action = _meant(target, words)
-    given = json_value(data, "--data") if data is not None else None
-    _act(home, execution, item, output, act="complete", action=action or None, data=given, **how)
+    value = json_value(data, "--data") if data is not None else None
+    _act(home, execution, item, output, act="complete", action=action or None, data=value, **how)
 
 
 def _meant(target: str, words: tuple[str, ...]) -> tuple[str, str, str]:

@@ -71,7 +71,7 @@ def command(
         _print_json(verdicts, coverage)
     else:
         _print_text(verdicts, coverage, perf_counter() - begun)
-    sys.exit(0 if all(one.result == "passed" for one in verdicts) else 1)
+    sys.exit(0 if all(verdict.result == "passed" for verdict in verdicts) else 1)
 
 
 def _run(
@@ -91,10 +91,15 @@ def _write(path: Path, text: str) -> None:
 
 
 def _print_json(verdicts: list[CaseVerdict], coverage: Coverage) -> None:
-    results = [one.result for one in verdicts]
+    results = [verdict.result for verdict in verdicts]
     cases = [
-        {"file": one.file, "case": one.case, "result": one.result, "message": one.message}
-        for one in verdicts
+        {
+            "file": verdict.file,
+            "case": verdict.case,
+            "result": verdict.result,
+            "message": verdict.message,
+        }
+        for verdict in verdicts
     ]
     print_json(
         {
@@ -119,12 +124,12 @@ def _line(verdict: CaseVerdict) -> None:
 
 
 def _print_text(verdicts: list[CaseVerdict], coverage: Coverage, time_s: float) -> None:
-    bad = [one for one in verdicts if one.result != "passed"]
+    bad = [verdict for verdict in verdicts if verdict.result != "passed"]
     if bad:
         tell()
         tell(_rule("FAILURES", "="))
-    for one in bad:
-        _print_block(one)
+    for verdict in bad:
+        _print_block(verdict)
     covered = list(coverage)
     if covered:
         tell()
@@ -166,7 +171,7 @@ def _wrapped(line: str) -> list[str]:
 
 def _print_summary(verdicts: list[CaseVerdict], time_s: float) -> None:
     numbers = {
-        result: sum(one.result == result for one in verdicts)
+        result: sum(verdict.result == result for verdict in verdicts)
         for result in ("failed", "error", "passed")
     }
     words = [f"{numbers['failed']} failed"] if numbers["failed"] else []

@@ -21,13 +21,13 @@ class Turns:
             case PermitsAsked():
                 if event.anew:
                     self._waiting.clear()
-                self._waiting.update((one.id, one) for one in event.permits)
+                self._waiting.update((permit.id, permit) for permit in event.permits)
             case PermitGiven() | PermitRefused():
                 self._waiting.pop(event.id, None)
             case e.Withdrawn():
                 gone = {*event.tokens}
-                for one in [one for one in self._waiting.values() if one.token in gone]:
-                    del self._waiting[one.id]
+                for permit in [permit for permit in self._waiting.values() if permit.token in gone]:
+                    del self._waiting[permit.id]
             case e.ExecutionEnded():
                 self._waiting.clear()
             case _:
@@ -36,14 +36,18 @@ class Turns:
     @property
     def held_back(self) -> bool:
         """Whether the execution as a whole waits."""
-        return any(not one.step for one in self._waiting.values())
+        return any(not permit.step for permit in self._waiting.values())
 
     def words(self) -> str:
         """Say who waits for what; nothing where nobody does."""
         first = next(iter(self._waiting.values()), None)
         if first is None:
             return ""
-        runs = {one.run or one.token: one.step for one in self._waiting.values() if one.step}
+        runs = {
+            permit.run or permit.token: permit.step
+            for permit in self._waiting.values()
+            if permit.step
+        }
         names = ", ".join(
             f"{step} ×{number}" if number > 1 else step for step, number in Counter(runs.values()).items()
         )  # fmt: skip

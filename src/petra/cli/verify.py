@@ -75,44 +75,48 @@ def command(execution: str | None, home: Path, output: str, *, net: bool, redeci
         if execution is not None:
             verdicts = [await _judged(at, execution)]
         else:
-            verdicts = [one async for one in _all(at)]
+            verdicts = [finding async for finding in _all(at)]
         if net or redecide:
-            verdicts = [await _held_against(at, one, net=net, again=redecide) for one in verdicts]
+            verdicts = [
+                await _held_against(at, finding, net=net, again=redecide) for finding in verdicts
+            ]
         return verdicts, await store.verify() if own_store else []
 
     findings, problems = look(home, asking)
-    bad = [one for one in findings if one.bad is not None]
+    bad = [finding for finding in findings if finding.bad is not None]
     if output == "json":
-        shown = [msgspec.to_builtins(one) for one in findings]
+        shown = [msgspec.to_builtins(finding) for finding in findings]
         print_json(
             shown[0]
             if execution is not None
             else {"executions": shown, "store": problems if own_store else None}
         )
     else:
-        for one in findings if execution is not None else bad:
-            _show(one)
+        for finding in findings if execution is not None else bad:
+            _show(finding)
         for problem in problems:
             tell(f"{click.style('✗', fg='red')} {problem}")
         if execution is None and not bad and not problems:
-            total = count(sum(one.records for one in findings), "record")
+            total = count(sum(finding.records for finding in findings), "record")
             mark = click.style("✓", fg="green")
             tell(f"{mark} {count(len(findings), 'execution')}, {total}: every chain holds")
     sys.exit(1 if bad or problems else 0)
 
 
-def _show(one: Finding) -> None:
-    if one.bad is not None:
+def _show(finding: Finding) -> None:
+    if finding.bad is not None:
         mark = click.style("✗", fg="red")
-        tell(f"{mark} {one.execution}: record {one.bad.seq}: {one.bad.reason}")
+        tell(f"{mark} {finding.execution}: record {finding.bad.seq}: {finding.bad.reason}")
         return
     mark = click.style("✓", fg="green")
-    objects = f", {count(one.objects, 'object')}" if one.objects else ""
-    tell(f"{mark} {one.execution}: {count(one.records, 'record')}{objects}, the chain holds")
-    for words in (one.net, one.again):
+    objects = f", {count(finding.objects, 'object')}" if finding.objects else ""
+    tell(
+        f"{mark} {finding.execution}: {count(finding.records, 'record')}{objects}, the chain holds"
+    )
+    for words in (finding.net, finding.again):
         if words is not None:
             tell(f"  {words}")
-    for lost in one.lost:
+    for lost in finding.lost:
         when = datetime.fromtimestamp(lost.at or 0.0, UTC)
         tell(f"  {lost}; that was accepted on {when:%Y-%m-%d %H:%M} UTC")
 
@@ -133,22 +137,24 @@ class _Place(NamedTuple):
         return objects
 
 
-async def _held_against(at: _Place, one: Finding, *, net: bool, again: bool) -> Finding:
+async def _held_against(at: _Place, finding: Finding, *, net: bool, again: bool) -> Finding:
     """Hold a log whose chain holds against the net of its playbook, and against what is decided today."""
-    if one.bad is not None or not one.records:
-        return one
+    if finding.bad is not None or not finding.records:
+        return finding
     held: Held = {}
-    records = await read_all(at.store, one.execution, held)
+    records = await read_all(at.store, finding.execution, held)
     programs = await definitions(at.cache, records)
     if net:
         walked, bad = await asyncio.to_thread(on_net, records, programs)
-        one = msgspec.structs.replace(one, bad=bad, net=walked)
-    if again and one.bad is None:
-        objects = at.objects(one.execution, held)
-        shelf = Stored(objects, one.execution, asyncio.get_running_loop())
-        made, bad = await asyncio.to_thread(decided_again, one.execution, records, programs, shelf)
-        one = msgspec.structs.replace(one, bad=bad, again=made)
-    return one
+        finding = msgspec.structs.replace(finding, bad=bad, net=walked)
+    if again and finding.bad is None:
+        objects = at.objects(finding.execution, held)
+        shelf = Stored(objects, finding.execution, asyncio.get_running_loop())
+        made, bad = await asyncio.to_thread(
+            decided_again, finding.execution, records, programs, shelf
+        )
+        finding = msgspec.structs.replace(finding, bad=bad, again=made)
+    return finding
 
 
 async def _judged(at: _Place, execution: str) -> Finding:
@@ -156,7 +162,7 @@ async def _judged(at: _Place, execution: str) -> Finding:
     try:
         chosen = await full_id(at.store, execution)
     except UsageError:
-        gone = [one for one in at.lost if one.execution.startswith(execution) and not one.kept]
+        gone = [loss for loss in at.lost if loss.execution.startswith(execution) and not loss.kept]
         if len(gone) != 1:
             raise
         return Finding(gone[0].execution, 0, BadRecord(seq=1, reason=str(gone[0])))
@@ -180,9 +186,9 @@ async def _proved(at: _Place, chosen: str) -> Finding:
     held: Held = {}
     rows = noting(_rows(asyncio.get_running_loop(), at.store, chosen), held)
     bad = await asyncio.to_thread(prove, chosen, rows, stored.version, stored.head)
-    for one in at.lost:
-        if bad is None and one.execution == chosen:
-            bad = BadRecord(seq=min(one.kept + 1, one.version), reason=str(one))
+    for loss in at.lost:
+        if bad is None and loss.execution == chosen:
+            bad = BadRecord(seq=min(loss.kept + 1, loss.version), reason=str(loss))
     if bad is None and held:
         entry = await at.cache.read(chosen)
         bad = await objects_hold(at.objects(chosen, held), at.store, entry, held)
@@ -192,7 +198,7 @@ async def _proved(at: _Place, chosen: str) -> Finding:
         records=stored.version,
         bad=bad,
         objects=len(held),
-        lost=[one for one in accepted if one.execution == chosen],
+        lost=[loss for loss in accepted if loss.execution == chosen],
     )
 
 

@@ -129,9 +129,9 @@ async def _work(
         nonlocal away
         url = servers.url
         try:
-            found = await servers.connect()
+            connection = await servers.connect()
             objects.move(url)
-            await _learned(objects, found)
+            await _learned(objects, connection)
         except ClosedError as error:
             refused.append(error)
             raise
@@ -143,7 +143,7 @@ async def _work(
             raise
         tell(f"{offer.name} works for {url}, pool {offer.pool}, {offer.slots} slots")
         away = False
-        return found
+        return connection
 
     loop = asyncio.get_running_loop()
     loop.add_signal_handler(signal.SIGINT, lambda: os.kill(os.getpid(), signal.SIGTERM))
@@ -159,12 +159,12 @@ async def _work(
         raise UsageError(str(refused[0]))
 
 
-async def _learned(objects: ServerObjects, found: Socket) -> None:
+async def _learned(objects: ServerObjects, connection: Socket) -> None:
     """Ask what the server calls its store; one that is gone again by then is asked on the next connection."""
     try:
         await objects.learn()
     except ObjectError as error:
-        found.close()
+        connection.close()
         raise LostError(str(error)) from None
     if getattr(objects, "is_near", None) is False:
         tell("the server keeps its objects elsewhere; large results go through it", err=True)

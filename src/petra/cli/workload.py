@@ -31,47 +31,47 @@ def with_workload(command: _Command) -> _Command:
 def workload_of(workload: str, sets: Sequence[str]) -> dict[str, Any]:
     """Read the workload; values of ``--set`` win. A value that is no JSON is a text."""
     values = _document(workload) if workload else {}
-    for given in sets:
-        key, equals, text = given.partition("=")
+    for pair in sets:
+        key, equals, text = pair.partition("=")
         if not equals or not all(key.split(".")):
-            raise click.UsageError(f"'--set {given}' must be KEY=VALUE, e.g. --set order.id=7")
-        _put(values, key.split("."), _value(text, given), given)
+            raise click.UsageError(f"'--set {pair}' must be KEY=VALUE, e.g. --set order.id=7")
+        _put(values, key.split("."), _value(text, pair), pair)
     return values
 
 
-def json_value(given: str, option: str) -> Any:
+def json_value(written: str, option: str) -> Any:
     """Read the JSON of an option, or of the file that it names after an ``@``.
 
     Raises:
         click.UsageError: it is none.
     """
     try:
-        return parsed(_text(given, option))
+        return parsed(_text(written, option))
     except ValueError as error:
         hint = f"write it in quotes, e.g. {option} '{{\"amount\": 20}}', or name a file: {option} @file.json"
         raise click.UsageError(f"{option} is not JSON: {error}; {hint}") from None
 
 
-def _text(given: str, option: str) -> str:
-    if not given.startswith("@"):
-        return given
+def _text(written: str, option: str) -> str:
+    if not written.startswith("@"):
+        return written
     try:
-        return Path(given[1:]).read_text(encoding="utf-8")
+        return Path(written[1:]).read_text(encoding="utf-8")
     except OSError as error:
         raise click.UsageError(
-            f"{option}: cannot read {given[1:]}: {error.strerror or error}"
+            f"{option}: cannot read {written[1:]}: {error.strerror or error}"
         ) from None
     except UnicodeDecodeError:
         raise click.UsageError(
-            f"{option}: cannot read {given[1:]}: it is not text in UTF-8"
+            f"{option}: cannot read {written[1:]}: it is not text in UTF-8"
         ) from None
 
 
-def _document(given: str) -> dict[str, Any]:
+def _document(written: str) -> dict[str, Any]:
     try:
-        document = parsed(_text(given, "--workload"))
+        document = parsed(_text(written, "--workload"))
     except ValueError as error:
-        hint = "" if given.startswith("@") else "; a file is given as '@file.json'"
+        hint = "" if written.startswith("@") else "; a file is given as '@file.json'"
         raise click.UsageError(f"the workload is not JSON: {error}{hint}") from None
     if not isinstance(document, dict):
         raise click.UsageError("the workload must be a JSON object")
@@ -94,36 +94,36 @@ class TooDeepError(ValueError):
     """JSON that is nested so deeply that nobody reads it."""
 
 
-def _value(text: str, given: str) -> Any:
+def _value(text: str, pair: str) -> Any:
     try:
         return parsed(text)
     except TooDeepError as error:
-        raise click.UsageError(f"'--set {given[:40]}…': {error}") from None
+        raise click.UsageError(f"'--set {pair[:40]}…': {error}") from None
     except ValueError:
         return text
 
 
-def _put(into: dict[str, Any], keys: list[str], value: Any, given: str) -> None:
+def _put(into: dict[str, Any], keys: list[str], value: Any, pair: str) -> None:
     for key in keys[:-1]:
         inner = into.setdefault(key, {})
         if not isinstance(inner, dict):
-            raise click.UsageError(f"'--set {given}': '{key}' is a value, not an object")
+            raise click.UsageError(f"'--set {pair}': '{key}' is a value, not an object")
         into = inner
     into[keys[-1]] = value
 
 
-def unknown_keys(playbook: Playbook, given: dict[str, Any]) -> list[str]:
+def unknown_keys(playbook: Playbook, values: dict[str, Any]) -> list[str]:
     """Say which keys a playbook that declares its workload does not know, with the nearest one it does."""
     schema = playbook.executor.spec.input_schema
     known = schema.get("properties") if isinstance(schema, dict) else None
     others = dict.fromkeys(known) if isinstance(known, dict) else {}
     declared = {**others, **playbook.workload}
-    return _unknown(declared, given, "") if declared else []
+    return _unknown(declared, values, "") if declared else []
 
 
-def _unknown(declared: dict[str, Any], given: dict[str, Any], path: str) -> list[str]:
+def _unknown(declared: dict[str, Any], values: dict[str, Any], path: str) -> list[str]:
     slips: list[str] = []
-    for key, value in given.items():
+    for key, value in values.items():
         if key not in declared:
             from difflib import get_close_matches  # noqa: PLC0415 - only for a slip
 
