@@ -82,18 +82,18 @@ class Sense:
             self._without_effect(item, ("roles",), "an administrator acts; say who with 'as'")
         self._which(item, acts[0])
 
-    def _act(self, body: Tree, given: Any, at: Mark) -> None:
+    def _act(self, body: Tree, value: Any, at: Mark) -> None:
         """Look into what is said about an act."""
-        if isinstance(given, GroupChange) and isinstance(body, Map):
+        if isinstance(value, GroupChange) and isinstance(body, Map):
             self._one_of(
                 body, _CHANGES, at, "say what changes: exactly one of " + ", ".join(_CHANGES)
             )
             self._not_false(body, ("close", "cancel", "complete"))
-        if isinstance(given, Decided) and isinstance(body, Map) and "error" in body:
+        if isinstance(value, Decided) and isinstance(body, Map) and "error" in body:
             self._without_effect(body, ("ok",), "a step that failed has no result")
         if (
             isinstance(body, Map)
-            and isinstance(given, OnItem)
+            and isinstance(value, OnItem)
             and "step" in body
             and "item" in body
         ):

@@ -62,10 +62,10 @@ class Shape:
 
     def at(self, path: Sequence[str]) -> Shape:
         """Return the shape of a part, made where it is new."""
-        found = self
+        shape = self
         for part in path:
-            found = found.parts.setdefault(part, Shape())
-        return found
+            shape = shape.parts.setdefault(part, Shape())
+        return shape
 
     def make(self, dice: Dice) -> Any:
         """Make up a value."""
@@ -97,12 +97,12 @@ class Guess:
 
     def result_of(self, step: str, task: str = "") -> Shape:
         """Return the shape of a task's result; without a task, that of the step's last one."""
-        (found,) = (one for one in self._playbook.workflow if one.step == step)
-        names = [one.name for one in found.tool]
+        (authored,) = (candidate for candidate in self._playbook.workflow if candidate.step == step)
+        names = [named.name for named in authored.tool]
         number = names.index(task) if task in names else len(names) - 1
         key = f"{step}\0{number}"
         if key not in self._known:
-            self._known[key] = self._shape(found, number)
+            self._known[key] = self._shape(authored, number)
         return self._known[key]
 
     def _shape(self, step: Step, number: int) -> Shape:
@@ -134,7 +134,11 @@ class Guess:
                 yield step.loop.items, self._texts_of(step), ("iter", step.loop.iterator)
             for arc in step.next.arcs if step.next else ():
                 if isinstance(arc.foreach, str):
-                    target = next(one for one in self._playbook.workflow if one.step == arc.step)
+                    target = next(
+                        candidate
+                        for candidate in self._playbook.workflow
+                        if candidate.step == arc.step
+                    )
                     yield arc.foreach, self._texts_of(target), ("args", arc.item)
 
 
@@ -182,19 +186,19 @@ def _near(literal: str) -> list[Any]:
     """Return the value of a literal, and values on both sides of it."""
     if literal[0] in "'\"":
         return [literal[1:-1]]
-    given = json.loads(literal)
-    return [True, False] if isinstance(given, bool) else [given - 1, given, given + 1]
+    number = json.loads(literal)
+    return [True, False] if isinstance(number, bool) else [number - 1, number, number + 1]
 
 
-def fill(schema: dict[str, Any], given: Any, dice: Dice) -> Any:
+def fill(schema: dict[str, Any], value: Any, dice: Dice) -> Any:
     """Fill in a form as far as its schema says how; what is proposed stays."""
-    if given is not None and schema.get("type") != "object":
-        return given
+    if value is not None and schema.get("type") != "object":
+        return value
     if "const" in schema or schema.get("enum"):
         return schema["const"] if "const" in schema else dice.pick(schema["enum"])
     match schema.get("type"):
         case "object":
-            filled = dict(given) if isinstance(given, dict) else {}
+            filled = dict(value) if isinstance(value, dict) else {}
             for key, part in (schema.get("properties") or {}).items():
                 filled[key] = fill(part if isinstance(part, dict) else {}, filled.get(key), dice)
             return filled

@@ -19,31 +19,33 @@ _TAGS = {"failed": "failure", "error": "error"}
 
 def junit(verdicts: Iterable[CaseVerdict]) -> str:
     """Write verdicts as one document: a suite per file, in the order given."""
-    suites = [(file, list(cases)) for file, cases in groupby(verdicts, lambda one: one.file)]
-    every = [one for _, cases in suites for one in cases]
+    suites = [
+        (file, list(cases)) for file, cases in groupby(verdicts, lambda verdict: verdict.file)
+    ]
+    every = [verdict for _, cases in suites for verdict in cases]
     lines = ['<?xml version="1.0" encoding="utf-8"?>', f"<testsuites {_counts(every)}>"]
     for file, found in suites:
         lines.append(f"  <testsuite name={_attribute(file)} {_counts(found)}>")
-        lines += [line for one in found for line in _case(one)]
+        lines += [line for verdict in found for line in _case(verdict)]
         lines.append("  </testsuite>")
     return "\n".join([*lines, "</testsuites>", ""])
 
 
 def _counts(verdicts: list[CaseVerdict]) -> str:
-    failures = sum(one.result == "failed" for one in verdicts)
-    errors = sum(one.result == "error" for one in verdicts)
-    time_s = sum(one.time_s for one in verdicts)
+    failures = sum(verdict.result == "failed" for verdict in verdicts)
+    errors = sum(verdict.result == "error" for verdict in verdicts)
+    time_s = sum(verdict.time_s for verdict in verdicts)
     return f'tests="{len(verdicts)}" failures="{failures}" errors="{errors}" skipped="0" time="{time_s:.3f}"'
 
 
-def _case(one: CaseVerdict) -> list[str]:
-    name = _attribute(one.case or one.file)
-    head = f'    <testcase classname={_attribute(one.file)} name={name} time="{one.time_s:.3f}"'
-    tag = _TAGS.get(one.result)
+def _case(verdict: CaseVerdict) -> list[str]:
+    name = _attribute(verdict.case or verdict.file)
+    head = f'    <testcase classname={_attribute(verdict.file)} name={name} time="{verdict.time_s:.3f}"'
+    tag = _TAGS.get(verdict.result)
     if tag is None:
         return [f"{head}/>"]
-    first = one.message.partition("\n")[0]
-    text = escape(_NOT_XML.sub("", one.message))
+    first = verdict.message.partition("\n")[0]
+    text = escape(_NOT_XML.sub("", verdict.message))
     return [
         f"{head}>",
         f"      <{tag} message={_attribute(first)}>{text}</{tag}>",

@@ -101,15 +101,15 @@ def _counts(simulation: Simulation, expect: Expect) -> Iterable[str]:
     """Yield what was started too often or too seldom; ``path:step`` speaks of all executions of a sub-playbook."""
     for name, number in (expect.runs or {}).items():
         executions, step = simulation.named(name)
-        started = sum(started_steps(one).count(step) for one in executions)
+        started = sum(started_steps(execution).count(step) for execution in executions)
         yield from _same(f"runs of '{name}'", number, started)
     for name, number in (expect.attempts or {}).items():
         executions, step = simulation.named(name)
-        tried = sum(attempts(simulation, one, step) for one in executions)
+        tried = sum(attempts(simulation, execution, step) for execution in executions)
         yield from _same(f"attempts of '{name}'", number, tried)
     for name in expect.never or ():
         executions, step = simulation.named(name)
-        if any(step in started_steps(one) for one in executions):
+        if any(step in started_steps(execution) for execution in executions):
             yield f"step '{name}' was started and never should be"
 
 

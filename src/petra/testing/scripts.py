@@ -97,29 +97,29 @@ def _play(key: str, entry: Any, run: NextAttempt) -> Scripted:
     return Scripted(Outcome(status="ok", result=entry.get("ok"), more=more), after_s)
 
 
-def _seconds(key: str, given: Any) -> float:
-    if given is None:
+def _seconds(key: str, value: Any) -> float:
+    if value is None:
         return 0.0
-    if isinstance(given, bool) or not isinstance(given, int | float) or not 0 <= given < math.inf:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < math.inf:
         raise ScriptError(f"the script of '{key}': 'after_s' must be a number of seconds")
-    return float(given)
+    return float(value)
 
 
-def _error(given: Any, more: dict[str, Any]) -> Outcome:
+def _error(error: Any, more: dict[str, Any]) -> Outcome:
     extra = (
-        {key: value for key, value in given.items() if key not in _ERROR_FIELDS}
-        if isinstance(given, dict)
+        {key: value for key, value in error.items() if key not in _ERROR_FIELDS}
+        if isinstance(error, dict)
         else {}
     )
-    return Outcome(status="error", error=failure(given), more={**extra, **more})
+    return Outcome(status="error", error=failure(error), more={**extra, **more})
 
 
-def failure(given: Any) -> Error:
+def failure(error: Any) -> Error:
     """Return the error that a test writes as a mapping, as the words of a test file, or as its message alone."""
-    if isinstance(given, FailsWith):
-        given = {key: getattr(given, key) for key in _ERROR_FIELDS}
+    if isinstance(error, FailsWith):
+        error = {key: getattr(error, key) for key in _ERROR_FIELDS}
     fields = (
-        {"message": given} if isinstance(given, str) else given if isinstance(given, dict) else {}
+        {"message": error} if isinstance(error, str) else error if isinstance(error, dict) else {}
     )
     fields = {
         key: value for key, value in fields.items() if key in _ERROR_FIELDS and value is not None

@@ -43,8 +43,8 @@ class CaseVerdict:
 def suite_files(paths: Iterable[str]) -> Iterator[Path]:
     """Yield the files that are meant, each once: files as given, and the test files below folders."""
     seen = set()
-    for given in paths:
-        path = Path(given)
+    for named in paths:
+        path = Path(named)
         files = sorted(filter(_is_test_file, path.rglob("*"))) if path.is_dir() else [path]
         for file in files:
             if file.resolve() not in seen:

@@ -53,9 +53,9 @@ class Execution:
     settings: dict[tuple[str, str, bool], Settings] = field(default_factory=dict)
     wholes: Wholes = field(default_factory=Wholes)
 
-    def definition(self, given: Assignment) -> Program:
+    def definition(self, assigned: Assignment) -> Program:
         """Return the definition that an assignment goes by, as a worker would (S23)."""
-        return self.program.versions.get(given.playbook, self.program)
+        return self.program.versions.get(assigned.playbook, self.program)
 
 
 @dataclass(slots=True)
@@ -103,8 +103,8 @@ class Simulation:
         self._company = beside.company() if beside is not None else None
         books = beside.playbooks if beside is not None else {}
         members = self._company.members if self._company is not None else ()
-        self._kept = {one.digest: books[one.place] for one in members}
-        self._places = {one.digest: one.place for one in members}
+        self._kept = {member.digest: books[member.place] for member in members}
+        self._places = {member.digest: member.place for member in members}
         self.scripts = Scripts(tools or {})
         self.watch = watch
         self.executions: dict[str, Execution] = {}
@@ -198,13 +198,13 @@ class Simulation:
         permits = execution.state.permits
         if permits is None or execution.state.terminal:
             return
-        for permit in [one for one in permits.waiting() if one.id not in self._given]:
+        for permit in [waiting for waiting in permits.waiting() if waiting.id not in self._given]:
             self._given.add(permit.id)
             give = c.GivePermit(now=self.now, id=permit.id)
             self.at(self.now, WORLD, partial(self._give, execution, give))
 
-    def _give(self, execution: Execution, given: c.GivePermit) -> None:
-        self.send(execution, c.at(given, self.now))
+    def _give(self, execution: Execution, command: c.GivePermit) -> None:
+        self.send(execution, c.at(command, self.now))
 
     @property
     def output(self) -> Any:
@@ -313,32 +313,32 @@ class Simulation:
     # The worker
 
     def _assign(self, execution: Execution, effect: f.Assign | f.Extend) -> None:
-        given = assignment(
+        assigned = assignment(
             execution.program, execution.state, effect.run, effect.chunk, everything=True
         )
-        if given.gather is not None:
-            self._gather(execution, given)
+        if assigned.gather is not None:
+            self._gather(execution, assigned)
             return
-        first = _Work(execution, given, effect.chunk, list(given.iterations))
+        first = _Work(execution, assigned, effect.chunk, list(assigned.iterations))
         lanes = [first]
         lanes += [
-            _Work(execution, given, effect.chunk, first.left, first.reports)
-            for _ in range(1, self._lanes(execution, given))
+            _Work(execution, assigned, effect.chunk, first.left, first.reports)
+            for _ in range(1, self._lanes(execution, assigned))
         ]
         for work in lanes:
             work.lanes = lanes
             self._work.setdefault(f"{execution.id}/{effect.run}", []).append(work)
             self.at(self.now, WORK, partial(self._begin, work))
 
-    def _gather(self, execution: Execution, given: Assignment) -> None:
+    def _gather(self, execution: Execution, assigned: Assignment) -> None:
         """Hand the results of a loop back as they are: there is no object store to put them into."""
-        found: list[Any] = given.gather or []
-        if given.joins:
+        found: list[Any] = assigned.gather or []
+        if assigned.joins:
             pieces = self.whole(execution, found)
-            found = [one for piece in pieces for one in piece]
+            found = [report for piece in pieces for report in piece]
         gathered = Report(status="ok", result=found)
         command = c.ChunkReport(
-            now=self.now, run=given.run, chunk=given.chunk, reports=[], delivery=given.delivery, gathered=gathered,
+            now=self.now, run=assigned.run, chunk=assigned.chunk, reports=[], delivery=assigned.delivery, gathered=gathered,
         )  # fmt: skip
         self.at(self.now, WORK, lambda: self._gathered(execution, command))
 
@@ -346,16 +346,16 @@ class Simulation:
         if not execution.state.terminal:
             self.send(execution, command)
 
-    def _lanes(self, execution: Execution, given: Assignment) -> int:
+    def _lanes(self, execution: Execution, assigned: Assignment) -> int:
         """Return how many iterations of a chunk run side by side: several only where the loop is local."""
-        run = execution.state.runs[given.run]
-        loop = execution.definition(given).by_name[given.step].loop
-        if not given.iterations or run.loop is None or loop is None:
+        run = execution.state.runs[assigned.run]
+        loop = execution.definition(assigned).by_name[assigned.step].loop
+        if not assigned.iterations or run.loop is None or loop is None:
             return 1
         if loop.spec.policy.exec != "local":
             return 1
-        most = level_at(run.loop, given.iterations[0].path).max_in_flight
-        return min(most, len(given.iterations))
+        most = level_at(run.loop, assigned.iterations[0].path).max_in_flight
+        return min(most, len(assigned.iterations))
 
     def _is_current(self, work: _Work) -> bool:
         return any(
@@ -454,7 +454,7 @@ class Simulation:
             self._next(work, work.machine.advance(outcome, after_s * 1000))
 
     def _report(self, work: _Work, report: Report) -> None:
-        given = work.given
+        assigned = work.given
         if work.chunk:
             work.reports.append(IterationReport(path=work.path, report=report))
             stops = report.status != "ok" and not self._goes_on(work)
@@ -466,7 +466,7 @@ class Simulation:
         self._done(work)
         self.send(
             work.execution,
-            c.StepReport(now=self.now, run=given.run, report=report, delivery=given.delivery),
+            c.StepReport(now=self.now, run=assigned.run, report=report, delivery=assigned.delivery),
         )
 
     def _lane_over(self, work: _Work, *, stops: bool = False) -> None:
@@ -477,15 +477,15 @@ class Simulation:
             return
         for lane in work.lanes:
             self._done(lane)
-        given = work.given
+        assigned = work.given
         self.send(
             work.execution,
             c.ChunkReport(
                 now=self.now,
-                run=given.run,
+                run=assigned.run,
                 chunk=work.chunk,
                 reports=work.reports,
-                delivery=given.delivery,
+                delivery=assigned.delivery,
             ),
         )
 

@@ -26,13 +26,15 @@ def _note(at: float, namespace: str = "default", actor: str = "ann") -> AuditNot
 async def an_account_is_given_back_as_it_was_kept(store: Store) -> None:
     accounts = store.accounts
     kept = [_account("ann", until=5.5), _account("Bob"), _account("ü")]
-    for one in kept:
-        assert await accounts.keep(one)
+    for account in kept:
+        assert await accounts.keep(account)
     assert await accounts.keep(Account(kind="token", name="ann", version=1, body=b""))
     assert await accounts.account("user", "ann") == kept[0]
     assert await accounts.account("user", "nobody") is None
-    assert [one.name for one in await accounts.accounts("user")] == ["Bob", "ann", "ü"]
-    assert [one.name for one in await accounts.accounts("user", after="Bob", limit=1)] == ["ann"]
+    assert [account.name for account in await accounts.accounts("user")] == ["Bob", "ann", "ü"]
+    assert [account.name for account in await accounts.accounts("user", after="Bob", limit=1)] == [
+        "ann"
+    ]
 
 
 @claim
@@ -52,12 +54,12 @@ async def an_account_changes_only_from_the_version_that_was_seen(store: Store) -
 @claim
 async def accounts_are_forgotten_by_name_and_by_age(store: Store) -> None:
     accounts = store.accounts
-    for one in (_account("a", until=1.0), _account("b", until=2.0), _account("c")):
-        await accounts.keep(one)
+    for account in (_account("a", until=1.0), _account("b", until=2.0), _account("c")):
+        await accounts.keep(account)
     assert await accounts.forget("user", "c")
     assert not await accounts.forget("user", "c")
     assert await accounts.forget_old(2.0) == 1
-    assert [one.name for one in await accounts.accounts("user")] == ["b"]
+    assert [account.name for account in await accounts.accounts("user")] == ["b"]
 
 
 @claim

@@ -136,13 +136,13 @@ async def work_items_are_listed_in_every_order_page_by_page(store: Store) -> Non
     assert set(ORDERS) == set(get_args(ItemSort))
     for (sort, whole), narrow, limit in product(ORDERS.items(), NARROW, (1, 2, 5)):
         wanted = WorkItemFilter(sort=sort, **narrow)
-        found: list[WorkItemRow] = []
+        items: list[WorkItemRow] = []
         cursor: str | None = None
-        while cursor is not None or not found:
+        while cursor is not None or not items:
             page = await store.work_items(wanted, cursor=cursor, limit=limit)
-            found += page.rows
+            items += page.rows
             cursor = page.cursor
-        assert " ".join(item.execution + item.id for item in found) == whole, (sort, narrow)
+        assert " ".join(item.execution + item.id for item in items) == whole, (sort, narrow)
 
 
 @claim

@@ -32,7 +32,12 @@ async def lists_are_of_one_namespace(store: Store) -> None:
         page = await store.executions(ExecutionFilter(namespace=namespace, **wanted))
         return "".join(stored.row.id for stored in page.rows)
 
-    assert [await ids(one) for one in ("default", "acme", "other", None)] == ["a", "cb", "", "cba"]
+    assert [await ids(namespace) for namespace in ("default", "acme", "other", None)] == [
+        "a",
+        "cb",
+        "",
+        "cba",
+    ]
     assert await ids("acme", labels=(("team", "blue"),)) == "b"
     assert await ids(None, labels=(("team", "blue"),)) == "ba"
     assert await ids("acme", statuses=("failed",)) == "c"
@@ -43,7 +48,7 @@ async def lists_are_of_one_namespace(store: Store) -> None:
     assert stored.row == rows[1]
     logs = await store.logs(["a", "b"])
     assert [logs[key][0].row.namespace for key in "ab"] == ["default", "acme"]
-    assert [one.row.namespace for one in await store.live()] == ["default", "acme", "acme"]
+    assert [entry.row.namespace for entry in await store.live()] == ["default", "acme", "acme"]
     moved = make_row("b", started=20.0, status="failed", namespace="acme")
     await applied(store, make_next("b", 1, row=moved))
     assert await ids("acme", statuses=("failed",)) == "cb"

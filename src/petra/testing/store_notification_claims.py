@@ -40,9 +40,9 @@ async def a_notification_is_stored_with_its_change_and_given_back_as_it_was(stor
 
 @claim
 async def the_channels_that_something_waits_for_are_known_by_shard(store: Store) -> None:
-    made = (_row("n1", due=4.5), _row("n2"), _row("n3", channel="mail"))
+    rows = (_row("n1", due=4.5), _row("n2"), _row("n3", channel="mail"))
     await applied(
-        store, make_start("a", notifications=(*made, _row("n4", channel="done", state="sent")))
+        store, make_start("a", notifications=(*rows, _row("n4", channel="done", state="sent")))
     )
     assert await store.notifications.channels() == {"ops": 4.5, "mail": 5.0}
     assert await store.notifications.channels(shards={shard_of("ops")}) == {"ops": 4.5}
@@ -101,8 +101,8 @@ async def notifications_are_listed_the_latest_first_in_pages(store: Store) -> No
 
 @claim
 async def what_waits_is_never_forgotten(store: Store) -> None:
-    made = (_row("waits"), _row("old", state="sent"), _row("new", state="sent", updated=20.0))
-    await applied(store, make_start("a", notifications=made))
+    rows = (_row("waits"), _row("old", state="sent"), _row("new", state="sent", updated=20.0))
+    await applied(store, make_start("a", notifications=rows))
     assert await store.notifications.forget(10.0) == 1
     left = await store.notifications.notifications(NotificationFilter())
     assert sorted(row.id for row in left.rows) == ["new", "waits"]

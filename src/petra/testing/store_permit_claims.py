@@ -45,8 +45,13 @@ async def a_permit_is_asked_for_with_its_change_and_given_back_as_it_was(store: 
 
 @claim
 async def a_line_goes_by_rank_then_by_id(store: Store) -> None:
-    made = [_permit("b"), _permit("a"), _permit("c", rank=1.0), _permit("x", key="other", units=9)]
-    await applied(store, make_start("a", permits=tuple(made)))
+    permits = [
+        _permit("b"),
+        _permit("a"),
+        _permit("c", rank=1.0),
+        _permit("x", key="other", units=9),
+    ]
+    await applied(store, make_start("a", permits=tuple(permits)))
     assert await _queue(store) == ["c", "a", "b"]
     assert [await store.permits.ahead(_permit(x)) for x in ("a", "b")] == [1, 2]
     line = await store.permits.line(_LINE, most=2)
@@ -68,18 +73,20 @@ async def some_executions_are_told_how_many_stand_in_front_of_each(store: Store)
     hidden = _permit("d1", execution="d", namespace="other")
     await applied(store, make_start("d", permits=(hidden,)))
     places = await store.permits.places(["d", "c", "b", "a", "nobody"], "default")
-    assert [(one.execution, one.line.key, one.ahead) for one in places] == [
+    assert [(place.execution, place.line.key, place.ahead) for place in places] == [
         ("a", "k", 1), ("b", "k", 3), ("c", "k", 0),
     ]  # fmt: skip
-    assert [one.ahead for one in await store.permits.places(["b"], "default", most=2)] == [2]
+    assert [place.ahead for place in await store.permits.places(["b"], "default", most=2)] == [2]
     assert await store.permits.places([], "default") == []
-    assert [one.line.namespace for one in await store.permits.places(["d"], "other")] == ["other"]
+    assert [place.line.namespace for place in await store.permits.places(["d"], "other")] == [
+        "other"
+    ]
 
 
 @claim
 async def permits_are_given_and_given_back(store: Store) -> None:
-    made = tuple(_permit(name, units=n) for n, name in enumerate("abc", 1))
-    await applied(store, make_start("a", permits=made))
+    permits = tuple(_permit(name, units=n) for n, name in enumerate("abc", 1))
+    await applied(store, make_start("a", permits=permits))
     letter = Letter(id="told", execution="a", body=b"go", at=1.0)
     states = (("a", "held"), ("b", "leaving"), ("gone", "held"))
     moved = LineMoved(line=_LINE, states=states, letters=(letter,), recent=b"\x00now")
@@ -99,12 +106,12 @@ async def permits_are_given_and_given_back(store: Store) -> None:
 @claim
 async def limits_are_counted_over_all_keys_and_namespaces(store: Store) -> None:
     assert await store.permits.totals() == []
-    made = [
+    permits = [
         _permit("a", units=2),
         _permit("b", key="other"),
         _permit("c", namespace="b", limit="x"),
     ]
-    await applied(store, make_start("a", permits=tuple(made)))
+    await applied(store, make_start("a", permits=tuple(permits)))
     await store.commit(Batch(moved=(LineMoved(line=_LINE, states=(("a", "held"),)),)))
     assert await store.permits.totals() == [
         LineCount(line=LineName(namespace="b", limit="x", key=""), used=0, waiting=1),

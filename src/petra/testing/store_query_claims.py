@@ -70,7 +70,7 @@ async def executions_are_counted(store: Store) -> None:
 
     async def counts(by: Any, **wanted: Any) -> list[tuple[str, str, int]]:
         counts = await store.count_executions(ExecutionFilter(**wanted), by)
-        return [(one.key, one.status, one.count) for one in counts.rows]
+        return [(count.key, count.status, count.count) for count in counts.rows]
 
     assert await counts("status") == [("failed", "", 2), ("running", "", 1)]
     assert await counts("playbook") == [("Refunds", "", 1), ("orders", "", 2)]
@@ -83,7 +83,7 @@ async def executions_are_counted(store: Store) -> None:
     upwards = ExecutionFilter(oldest_first=True)
     first = await store.executions(upwards, limit=2)
     rest = await store.executions(upwards, cursor=first.cursor, limit=2)
-    assert [one.row.id for one in (*first.rows, *rest.rows)] == ["a", "b", "c"]
+    assert [entry.row.id for entry in (*first.rows, *rest.rows)] == ["a", "b", "c"]
 
 
 @claim
@@ -111,10 +111,10 @@ async def what_few_have_is_looked_for_in_pieces(store: Store) -> None:
             found += page.rows
         assert found == list(whole)
         counts = await store.count_executions(wanted, "status", look_at=4)
-        counted = [one.count for one in counts.rows]
+        counted = [count.count for count in counts.rows]
         while counts.cursor is not None:
             counts = await store.count_executions(wanted, "status", cursor=counts.cursor, look_at=4)
-            counted += [one.count for one in counts.rows]
+            counted += [count.count for count in counts.rows]
         assert sum(counted) == len(whole)
 
 
@@ -227,6 +227,6 @@ async def a_playbook_replaces_the_one_it_was_made_from_or_none(store: Store) -> 
 async def of_two_that_replace_the_same_playbook_one_does(store: Store) -> None:
     await store.commit(Batch(playbooks=(make_playbook("d0", applied=1.0),)))
     rivals = [make_playbook(f"d{n}", applied=2.0, replaces="d0") for n in range(1, 6)]
-    done = await asyncio.gather(*(store.commit(Batch(playbooks=(one,))) for one in rivals))
-    assert sorted(len(one.stale) for one in done) == [0, 1, 1, 1, 1]
+    done = await asyncio.gather(*(store.commit(Batch(playbooks=(rival,))) for rival in rivals))
+    assert sorted(len(result.stale) for result in done) == [0, 1, 1, 1, 1]
     assert [p.digest for p in await store.playbook_versions("shop/orders")][1:] == ["d0"]

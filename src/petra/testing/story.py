@@ -28,9 +28,10 @@ def again(event: e.AnyEvent) -> list[str]:
     """Say why tasks of a step were tried again; of very many tries, the first."""
     if not isinstance(event, e.StepEnded):
         return []
-    retried = [one for one in event.attempts if one.action == "retry"]
+    retried = [attempt for attempt in event.attempts if attempt.action == "retry"]
     lines = [
-        f"try {one.number} of {one.task}: {_reason(one.error)}" for one in retried[:TRIES_SHOWN]
+        f"try {attempt.number} of {attempt.task}: {_reason(attempt.error)}"
+        for attempt in retried[:TRIES_SHOWN]
     ]
     if len(retried) > TRIES_SHOWN:
         lines.append(f"and {len(retried) - TRIES_SHOWN} more tries")
@@ -103,23 +104,28 @@ def _tries(event: e.StepEnded) -> list[str]:
     for attempt in event.attempts:
         if not attempt.noop:
             tries[attempt.task] = max(tries.get(attempt.task, 0), attempt.number)
-    found = [f"{task}: {number} tries" for task, number in tries.items() if number > 1]
+    words = [f"{task}: {number} tries" for task, number in tries.items() if number > 1]
     if event.left_out is not None:
-        found.append(f"{event.left_out.count} more attempts are not shown")
-    return found
+        words.append(f"{event.left_out.count} more attempts are not shown")
+    return words
 
 
 def _iterations(event: e.IterationsEnded) -> list[str]:
     """Say how many ended, and of those that failed which and why."""
-    failed = [one for one in event.ended if not one.ok]
+    failed = [iteration for iteration in event.ended if not iteration.ok]
     words = f"{len(event.ended)} ended" + (f", {len(failed)} failed" if failed else "")
     named = [
-        f"[{'.'.join(map(str, one.path))}] {one.error.kind}: {one.error.message}"
-        for one in failed[:FAILED_SHOWN]
-        if one.error is not None
+        f"[{'.'.join(map(str, iteration.path))}] {iteration.error.kind}: {iteration.error.message}"
+        for iteration in failed[:FAILED_SHOWN]
+        if iteration.error is not None
     ]
     more = [f"and {len(failed) - FAILED_SHOWN} more"] if len(failed) > FAILED_SHOWN else []
-    return [words, *named, *more, *(text for one in event.ended[:3] for text in writes(one.writes))]
+    return [
+        words,
+        *named,
+        *more,
+        *(text for iteration in event.ended[:3] for text in writes(iteration.writes)),
+    ]
 
 
 def _ended(event: e.StepEnded) -> list[str]:

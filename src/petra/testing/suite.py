@@ -245,7 +245,7 @@ class SuiteReader:
         if reading is None or reading.playbook is None:
             return
         beside = self._beside(holder["playbook"], reading.playbook, at)
-        others = [("", one.playbook) for one in library if one.playbook is not None]
+        others = [("", reading.playbook) for reading in library if reading.playbook is not None]
         books = [*others, *beside.playbooks.items()]
         CaseNames(reading.playbook, books, self.problems).check(node)
         suite.cases.append(self._made(node, case, (reading, *library), beside, place))
@@ -284,20 +284,20 @@ class SuiteReader:
 
     # Playbooks
 
-    def _playbook(self, given: Tree, at: Mark) -> Reading | None:
-        if isinstance(given, Map):
-            return self._usable(self._inline(given), at)
-        if not isinstance(given, str):
+    def _playbook(self, written: Tree, at: Mark) -> Reading | None:
+        if isinstance(written, Map):
+            return self._usable(self._inline(written), at)
+        if not isinstance(written, str):
             return None  # the grammar has said so
-        return self._usable(self._file(self.path.parent / given), at)
+        return self._usable(self._file(self.path.parent / written), at)
 
-    def _inline(self, given: Map) -> Reading:
+    def _inline(self, written: Map) -> Reading:
         """Read a playbook that stands inside the test file: its problems are told where they stand there."""
-        known = self.inline.get(id(given))
+        known = self.inline.get(id(written))
         if known is None:
             files = FolderFiles(self.path.parent)
-            known = read_tree(given, self.text, INLINE, Problems(), files=files)
-            self.inline[id(given)] = known
+            known = read_tree(written, self.text, INLINE, Problems(), files=files)
+            self.inline[id(written)] = known
         return known
 
     def _file(self, path: Path) -> Reading:
@@ -327,12 +327,12 @@ class SuiteReader:
             self.problems.extend(errors)
         else:
             told = [(at, headline(problem, reading.name)) for problem in errors]
-            self.broken += [one for one in told if one not in self.broken]
+            self.broken += [problem for problem in told if problem not in self.broken]
         return None
 
-    def _beside(self, given: Tree, playbook: Playbook, at: Mark) -> Gathered:
+    def _beside(self, written: Tree, playbook: Playbook, at: Mark) -> Gathered:
         """Gather what lies beside a playbook; one that stands in the test file is taken to lie there."""
-        file = self.path.parent / given if isinstance(given, str) else self.path
+        file = self.path.parent / written if isinstance(written, str) else self.path
         gathered = gather(file, playbook, self.shelves, read=self._file)
         for reading in gathered.faulty:
             self._usable(reading, at)
@@ -341,8 +341,8 @@ class SuiteReader:
     def _library(self, holder: Map) -> list[Reading]:
         listed = holder.get("library")
         problems = [
-            self._playbook(given, holder.value_at("library"))
-            for given in (listed if isinstance(listed, Seq) else ())
+            self._playbook(written, holder.value_at("library"))
+            for written in (listed if isinstance(listed, Seq) else ())
         ]
         return [reading for reading in problems if reading is not None]
 

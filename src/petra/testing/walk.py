@@ -157,16 +157,16 @@ class _Chosen(Scripts):
         alone = run.task.name == f"{step}_task"
         task = "/compensate" if compensates else "" if alone else f"/{run.task.name}"
         what = f"{step}{task} ({run.task.kind})"
-        made = self._choices.outcome(step, run.task.name, what)
-        self._show(f"{what}: {_came_to(made)}")
-        return made
+        scripted = self._choices.outcome(step, run.task.name, what)
+        self._show(f"{what}: {_came_to(scripted)}")
+        return scripted
 
 
-def _came_to(made: Scripted) -> str:
-    assert made.outcome is not None
-    error = made.outcome.error
-    words = f"error {error.kind}" if error is not None else f"ok {value(made.outcome.result)}"
-    return words + (f" after {made.after_s:g} s" if made.after_s else "")
+def _came_to(scripted: Scripted) -> str:
+    assert scripted.outcome is not None
+    error = scripted.outcome.error
+    words = f"error {error.kind}" if error is not None else f"ok {value(scripted.outcome.result)}"
+    return words + (f" after {scripted.after_s:g} s" if scripted.after_s else "")
 
 
 class Walk(Simulation):
@@ -291,7 +291,7 @@ class Walk(Simulation):
             return item is not None and item.is_open
         begun = self.root.state.runs.get(run)
         holders = _holders(begun) if begun is not None else []
-        return any(one is wait for holder in holders for one in holder.waits)
+        return any(other is wait for holder in holders for other in holder.waits)
 
     def _start_child(self, parent: Execution, effect: f.StartChild) -> None:
         """A sub-playbook comes to an outcome like a tool."""
@@ -300,15 +300,15 @@ class Walk(Simulation):
             for run in parent.state.runs.values()
             if effect.child in (run.child, *(chunk.child for chunk in run.chunks.values()))
         )
-        made = self._choices.outcome(run.step, "", f"{run.step} (playbook {effect.path})")
-        self._note(self.elapsed_s, f"{run.step} (playbook {effect.path}): {_came_to(made)}")
-        assert made.outcome is not None
-        status = "failed" if made.outcome.error is not None else "completed"
+        scripted = self._choices.outcome(run.step, "", f"{run.step} (playbook {effect.path})")
+        self._note(self.elapsed_s, f"{run.step} (playbook {effect.path}): {_came_to(scripted)}")
+        assert scripted.outcome is not None
+        status = "failed" if scripted.outcome.error is not None else "completed"
         ended = partial(
             c.ChildEnded,
-            child=effect.child, status=status, output=made.outcome.result, error=made.outcome.error,
+            child=effect.child, status=status, output=scripted.outcome.result, error=scripted.outcome.error,
         )  # fmt: skip
-        self.at(self.now + made.after_s, WORK, lambda: self._child_over(parent, ended))
+        self.at(self.now + scripted.after_s, WORK, lambda: self._child_over(parent, ended))
 
     def _child_over(self, parent: Execution, ended: Callable[..., c.ChildEnded]) -> None:
         if not parent.state.terminal:

@@ -26,7 +26,7 @@ class Wholes:
 
         def whole(value: Any, opened: int) -> Any:
             if opened and type(value) is dict:
-                return {name: whole(one, opened - 1) for name, one in value.items()}
+                return {name: whole(item, opened - 1) for name, item in value.items()}
             if type(value) is not dict and type(value) is not list:
                 return value
             known = before.get(id(value)) or self._known.get(id(value))

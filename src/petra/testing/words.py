@@ -283,10 +283,10 @@ def json_schema() -> dict[str, Any]:
     schema = schema_of(TestFile, "Petra test file")
     either = {"anyOf": [{"type": "string"}, {"$ref": "#/$defs/Playbook"}]}
     for holder in (schema, schema["$defs"]["TestCase"]):
-        given = holder["properties"]
-        given["playbook"] = {"description": given["playbook"]["description"], **either}
-        given["library"] = {
-            "description": given["library"]["description"],
+        properties = holder["properties"]
+        properties["playbook"] = {"description": properties["playbook"]["description"], **either}
+        properties["library"] = {
+            "description": properties["library"]["description"],
             "type": "array",
             "items": either,
         }

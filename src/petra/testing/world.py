@@ -102,7 +102,7 @@ class World:
         if not items:
             return None
         execution, item = min(
-            items, key=lambda one: (one[1].holder != actor, one[1].holder is not None)
+            items, key=lambda pair: (pair[1].holder != actor, pair[1].holder is not None)
         )
         return execution, item.id
 
