@@ -63,8 +63,8 @@ class Company(msgspec.Struct, frozen=True):
         for place in places(here, path):
             if place in by_place and fits(by_place[place], version):
                 return by_place[place]
-        near = [one for one in self.members if posixpath.dirname(one.place) == here]
-        shelved = [one for one in self.members if one.shelved]
+        near = [member for member in self.members if posixpath.dirname(member.place) == here]
+        shelved = [member for member in self.members if member.shelved]
         return meant(near, path, version) or meant(shelved, path, version)
 
     def seen_from(self, member: Companion) -> Company:
@@ -81,9 +81,9 @@ def places(folder: str, path: str) -> list[str]:
 
 def meant(named: Sequence[_Named], path: str, version: str | None) -> _Named | None:
     """Return the first one with that path, else the first with that name, of a version if one is given."""
-    fitting = [one for one in named if fits(one, version)]
-    by_path = (one for one in fitting if path and one.path == path)
-    by_name = (one for one in fitting if one.name == path)
+    fitting = [member for member in named if fits(member, version)]
+    by_path = (member for member in fitting if path and member.path == path)
+    by_name = (member for member in fitting if member.name == path)
     return next(by_path, None) or next(by_name, None)
 
 

@@ -78,8 +78,8 @@ def bind_ahead(document: AnyMap, bindings: list[Binding]) -> None:
     """Put a step ahead of each that binds: what led to that one leads to it, and through its gate."""
     taken = names_of_steps(document)
     ahead = {
-        str(one.step.get("step")): _new_name(f"{walk.short_name(one.step)}_bind", taken)
-        for one in bindings
+        str(binding.step.get("step")): _new_name(f"{walk.short_name(binding.step)}_bind", taken)
+        for binding in bindings
     }
     brought = _lead(document, ahead)
     spec = as_map((as_map(document.get("executor")) or {}).get("spec")) or {}
@@ -89,22 +89,22 @@ def bind_ahead(document: AnyMap, bindings: list[Binding]) -> None:
         names.extend([ahead[str(name)] for name in names if str(name) in ahead])
     for step, tasks, mark in bindings:
         name = str(step.get("step"))
-        made = new_map({"step": ahead[name]}, mark, like=step)
-        _move_gate(step, made, mark)
-        put(made, "tool", new_seq(tasks, mark, like=step), mark)
+        detour = new_map({"step": ahead[name]}, mark, like=step)
+        _move_gate(step, detour, mark)
+        put(detour, "tool", new_seq(tasks, mark, like=step), mark)
         onward = _arc(name, mark, _handed_on(brought[name]), mark, like=step)
-        put(made, "next", onward, mark)
-        put_beside(document, step, made, after=0)
+        put(detour, "next", onward, mark)
+        put_beside(document, step, detour, after=0)
 
 
-def _move_gate(step: AnyMap, made: AnyMap, mark: Mark) -> None:
+def _move_gate(step: AnyMap, detour: AnyMap, mark: Mark) -> None:
     """What decides when a step may start decides it ahead of the binding."""
     spec = as_map(step.get("spec")) or {}
     policy = as_map(spec.get("policy")) or {}
     if "join" in spec:
-        move(spec, "join", child(made, "spec", mark))
+        move(spec, "join", child(detour, "spec", mark))
     if "admit" in policy:
-        move(policy, "admit", child(child(made, "spec", mark), "policy", mark))
+        move(policy, "admit", child(child(detour, "spec", mark), "policy", mark))
         if not policy:
             del spec["policy"]
     if "spec" in step and not spec:
@@ -181,9 +181,9 @@ def _new_name(wanted: str, taken: set[str]) -> str:
     return name
 
 
-def put_beside(document: AnyMap, step: AnyMap, made: AnyMap, *, after: int) -> None:
+def put_beside(document: AnyMap, step: AnyMap, detour: AnyMap, *, after: int) -> None:
     """Put a step into the workflow, so many places behind the beginning of another one."""
     workflow = as_seq(document.get("workflow"))
     assert workflow is not None, "the step stands in it"
-    index = next(number for number, one in enumerate(workflow) if one is step)
-    insert(workflow, index + after, made, getattr(made, "mark", START))
+    index = next(number for number, other in enumerate(workflow) if other is step)
+    insert(workflow, index + after, detour, getattr(detour, "mark", START))

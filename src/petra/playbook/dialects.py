@@ -39,8 +39,8 @@ def rewrite_renamed(document: AnyMap, notes: Notes) -> None:
     names = names_of_steps(document)
     for step in list(walk.steps(document)):
         _step(step, notes)
-        for number, made in enumerate(_arcs(step, names, notes), 1):
-            put_beside(document, step, made, after=number)
+        for number, detour in enumerate(_arcs(step, names, notes), 1):
+            put_beside(document, step, detour, after=number)
     for task in workbook_tasks(document):
         _task(task, notes)
 
@@ -102,25 +102,25 @@ def _task(task: AnyMap, notes: Notes) -> None:
 
 def _input(task: AnyMap, notes: Notes) -> None:
     """``input`` is ``args``; where both stand, each name stands in one of them."""
-    given, args = as_map(task.get("input")), as_map(task.get("args"))
+    inputs, args = as_map(task.get("input")), as_map(task.get("args"))
     if "input" in task and "args" not in task:
         notes.renamed(key_mark(task, "input"), "input", "args")
         rename(task, "input", "args")
-    elif given is not None and args is not None:
+    elif inputs is not None and args is not None:
         notes.renamed(key_mark(task, "input"), "input", "args")
-        for name, value in given.items():
-            _once(args, name, value, key_mark(given, name), notes)
+        for name, value in inputs.items():
+            _once(args, name, value, key_mark(inputs, name), notes)
         del task["input"]
 
 
 def _arcs(step: AnyMap, names: set[str], notes: Notes) -> list[AnyMap]:
     """Rewrite the arcs of a step; return the steps that some of them lead over now."""
-    made = []
+    detours = []
     for arc in walk.arcs(step):
         changes = _arc(arc, notes)
         if changes:
-            made.append(write_on_the_way(step, arc, changes, names))
-    return made
+            detours.append(write_on_the_way(step, arc, changes, names))
+    return detours
 
 
 def _arc(arc: AnyMap, notes: Notes) -> AnyMap:
@@ -128,20 +128,20 @@ def _arc(arc: AnyMap, notes: Notes) -> AnyMap:
     mark = key_mark(arc, "set")
     changes = new_map({}, mark, like=arc)
     if "set" in arc:
-        given = as_map(arc.pop("set"))
-        if given is None:
+        body = as_map(arc.pop("set"))
+        if body is None:
             notes.refuse(mark, "'set' on an arc must be a mapping", "give each value a name")
         else:
             notes.renamed(mark, "set on an arc", "args, and a step that writes ctx")
-            _assign(arc, given, changes, notes)
+            _assign(arc, body, changes, notes)
     _edit(arc, _event, notes)
     walk.edit_strings(changes, lambda text: _renamed(text, _event), skip=frozenset())
     return changes
 
 
-def _assign(arc: AnyMap, given: AnyMap, changes: AnyMap, notes: Notes) -> None:
+def _assign(arc: AnyMap, body: AnyMap, changes: AnyMap, notes: Notes) -> None:
     """Sort what an arc sets into arguments of its token and changes of ctx."""
-    for scope, name, value, at in _targets(given, ("ctx", "args", "input")):
+    for scope, name, value, at in _targets(body, ("ctx", "args", "input")):
         if scope == "ctx":
             put(changes, name, value, at)
         elif scope in ("", "args", "input"):
@@ -160,15 +160,15 @@ def _once(args: AnyMap, name: str, value: Tree, at: Mark, notes: Notes) -> None:
 
 def _default_args(step: AnyMap, key: str, pipeline: list[AnyMap], notes: Notes) -> None:
     mark = key_mark(step, key)
-    given = as_map(step[key])
+    values = as_map(step[key])
     notes.renamed(mark, f"{key} on a step", "args of its tasks")
     for task in pipeline:
-        if given is None:
+        if values is None:
             continue
         args = child(task, "args", mark)
-        for name, value in given.items():
+        for name, value in values.items():
             if name not in args:
-                put(args, name, value, value_mark(given, name))
+                put(args, name, value, value_mark(values, name))
         walk.edit_strings(args, lambda text: _renamed(text, _args))
     if not pipeline:
         notes.refuse(
@@ -230,10 +230,10 @@ def _args(path: Path) -> Path | None:
 # Patches, which the legacy dialect writes too
 
 
-def patches(given: Tree, notes: Notes) -> dict[str, dict[str, Tree]]:
+def patches(body: Tree, notes: Notes) -> dict[str, dict[str, Tree]]:
     """Sort the targets of a ``set`` into set_ctx and set_iter; bare names go to ctx."""
     written: dict[str, dict[str, Tree]] = {}
-    for scope, name, value, at in _targets(as_map(given) or {}, ("ctx", "iter")):
+    for scope, name, value, at in _targets(as_map(body) or {}, ("ctx", "iter")):
         if scope in ("", "ctx", "iter"):
             written.setdefault(f"set_{scope or 'ctx'}", {})[name] = value
         else:
@@ -244,13 +244,13 @@ def patches(given: Tree, notes: Notes) -> dict[str, dict[str, Tree]]:
 
 
 def _targets(
-    given: AnyMap | dict[str, Tree], scopes: tuple[str, ...]
+    body: AnyMap | dict[str, Tree], scopes: tuple[str, ...]
 ) -> Iterator[tuple[str, str, Tree, Mark]]:
     """Yield what a ``set`` assigns: scope, name and value, and where; the scope of a bare name is empty."""
-    for key, value in given.items():
+    for key, value in body.items():
         scope, dot, name = key.partition(".")
         inner = as_map(value) if key in scopes else None
-        at = key_mark(given, key)
+        at = key_mark(body, key)
         if dot and name:
             yield scope, name, value, at
         elif inner is not None:

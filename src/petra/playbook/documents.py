@@ -56,7 +56,7 @@ class DocumentReading(Struct, frozen=True):
         Raises:
             InvalidPlaybookError: it has errors.
         """
-        if self.document is None or any(one.severity == "error" for one in self.problems):
+        if self.document is None or any(problem.severity == "error" for problem in self.problems):
             raise InvalidPlaybookError(self.problems, self.text, self.name)
         return self.document
 
@@ -69,7 +69,7 @@ class DocumentReading(Struct, frozen=True):
         document = self.checked()
         if not isinstance(document, wanted):
             problems = Problems()
-            kind = next(kind for kind, made in KINDS.items() if made is wanted)
+            kind = next(kind for kind, shape in KINDS.items() if shape is wanted)
             words = f"this is a {document.kind.lower()}, not a {kind.lower()}"
             problems.error("P008", self.places.at("kind"), words, "'petra apply' takes all of them")
             raise InvalidPlaybookError(tuple(problems), self.text, self.name)
@@ -165,18 +165,18 @@ def _name(document: AnyDocument, tree: Map, problems: Problems) -> None:
 
 def _one_rhythm(tree: Map, problems: Problems) -> None:
     """One of the three says when; more than one would be two schedules."""
-    given = [key for key in _RHYTHMS if tree.get(key) is not None]
-    if not given:
+    rhythms = [key for key in _RHYTHMS if tree.get(key) is not None]
+    if not rhythms:
         problems.error(
             "P102",
             tree.mark,
             "it is not said when it is due",
             "add one of 'cron', 'every_s' and 'at'",
         )
-    for key in given[1:]:
+    for key in rhythms[1:]:
         problems.error(
             "P122",
             tree.key_at(key),
-            f"'{given[0]}' and '{key}' exclude each other",
+            f"'{rhythms[0]}' and '{key}' exclude each other",
             "make two schedules",
         )

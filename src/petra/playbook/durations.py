@@ -14,7 +14,7 @@ _UNITS: Mapping[str, float] = MappingProxyType(
 
 def as_seconds(text: str) -> str:
     """Say how a time is written here; nothing where a text is none."""
-    found = _DURATION.fullmatch(text.strip())
-    if found is None:
+    match = _DURATION.fullmatch(text.strip())
+    if match is None:
         return ""
-    return f"write seconds, without a unit: {float(found[1]) * _UNITS[found[2]]:g}"
+    return f"write seconds, without a unit: {float(match[1]) * _UNITS[match[2]]:g}"

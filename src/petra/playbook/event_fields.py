@@ -37,8 +37,8 @@ def meant(trigger: Trigger, path: tuple[str, ...]) -> str:
     """Say what is meant by a field that no event of a trigger has."""
     known = sorted(EVENT_FIELDS[trigger.source])
     is_slip = path[0] not in _ALSO_SAID and len(path[0]) >= SLIP_MIN
-    if is_slip and (found := near(path[0], known)):
-        return f"did you mean 'event.{'.'.join((found, *path[1:]))}'?"
+    if is_slip and (name := near(path[0], known)):
+        return f"did you mean 'event.{'.'.join((name, *path[1:]))}'?"
     content = _CONTENT.get(trigger.source)
     if content is None:
         return f"such an event has {', '.join(known)}"

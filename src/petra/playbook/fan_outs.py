@@ -51,7 +51,7 @@ def closing_joins(steps: Mapping[str, Step], fan_out: Step, looks: int = LOOKS_M
             depth = (
                 last
                 if join.of is None
-                else max(n for n, one in enumerate(inside) if one == join.of)
+                else max(n for n, count in enumerate(inside) if count == join.of)
             )
             inside = inside[:depth]  # it closes a group inside this one
         fans, leads_to = ways[name]

@@ -224,9 +224,9 @@ class Legacy:
 
     def _case_arcs(self, case: AnyMap, mark: Mark) -> list[Tree]:
         self._only(case, ("when", "then", "else"), "a branch")
-        given = case.get("then", case.get("else"))
-        body = as_map(given) or {}
-        for item in as_seq(given) or ():  # a list of things to do, one of which is to go on
+        then = case.get("then", case.get("else"))
+        body = as_map(then) or {}
+        for item in as_seq(then) or ():  # a list of things to do, one of which is to go on
             if (one := as_map(item)) is not None and "step" not in one:
                 body = {**body, **one}
         for key in sorted(set(body) - {"next", "step", "args", "set"}):
@@ -236,7 +236,7 @@ class Legacy:
                 "put it into a step of its own and route to it",
             )
             del body[key]
-        targets = as_seq(body.get("next")) or ([body] if "step" in body else as_seq(given) or [])
+        targets = as_seq(body.get("next")) or ([body] if "step" in body else as_seq(then) or [])
         arcs: list[Tree] = []
         for target in targets:
             arc = as_map(target)
@@ -393,10 +393,10 @@ class Legacy:
             known = ("else",) if "else" in item else ("expr", "when", "then")
             self._only(item, known, "eval")
         body = as_map(item.get("else")) if "else" in item else item
-        given = as_map((body or {}).get("then")) or {
+        then = as_map((body or {}).get("then")) or {
             key: value for key, value in (body or {}).items() if key not in ("expr", "when", "else")
         }
-        action = new_map(dict(given), mark, like=self.document)
+        action = new_map(dict(then), mark, like=self.document)
         if "else" in item:
             closing = new_map({"then": action}, mark, like=self.document)
             return new_map({"else": closing}, mark, like=self.document)
@@ -430,26 +430,28 @@ class Legacy:
             words = "a task of the workbook cannot have a sink"
             self.notes.lose(mark, words, "store its result with a further task where it is called")
 
-    def _mapped(self, given: Tree, what: str, mark: Mark) -> AnyMap:
+    def _mapped(self, written: Tree, what: str, mark: Mark) -> AnyMap:
         """Give a mapping back; anything else is told, and read as if it were empty."""
-        entries = as_map(given)
-        if entries is None and given is not None:
+        entries = as_map(written)
+        if entries is None and written is not None:
             self.notes.refuse(mark, f"{what} must be a mapping", "give each value a name")
         return entries if entries is not None else new_map({}, mark, like=self.document)
 
-    def _listed(self, given: Tree, word: str, mark: Mark) -> AnySeq:
+    def _listed(self, written: Tree, word: str, mark: Mark) -> AnySeq:
         """Give a list back; anything else is told, and read as if it were empty."""
-        items = as_seq(given)
-        if items is None and given is not None:
+        items = as_seq(written)
+        if items is None and written is not None:
             self.notes.refuse(mark, f"'{word}' must be a list", "put a '- ' in front of each item")
         return items if items is not None else new_seq([], mark, like=self.document)
 
-    def _only(self, given: AnyMap | dict[str, Tree], known: tuple[str, ...], where: str) -> None:
+    def _only(self, entries: AnyMap | dict[str, Tree], known: tuple[str, ...], where: str) -> None:
         """Tell of keys that mean nothing; none is dropped in silence."""
-        for key in given:
+        for key in entries:
             if key not in known:
                 hint = did_you_mean(str(key), known) or f"it takes {', '.join(known)}"
-                self.notes.lose(key_mark(given, key), f"'{key}' in '{where}' has no meaning", hint)
+                self.notes.lose(
+                    key_mark(entries, key), f"'{key}' in '{where}' has no meaning", hint
+                )
 
     def _reducer(self, collect: AnyMap | dict[str, Tree]) -> str:
         """Return the reducer that a collection's mode names."""
@@ -535,7 +537,7 @@ def _name_of(task: AnyMap, step: AnyMap, mark: Mark) -> str:
     """Return the name of a task; one that has none gets the one it would be given."""
     if "name" not in task:
         listed = as_seq(step.get("tool"))
-        number = next((n for n, one in enumerate(listed or ()) if one is task), None)
+        number = next((n for n, other in enumerate(listed or ()) if other is task), None)
         name = f"{walk.short_name(step)}_task" if number is None else f"task_{number}"
         put(task, "name", name, mark)
     return str(task["name"])
@@ -549,8 +551,8 @@ def _handed_on(task: str, mark: Mark, *, like: AnyMap) -> Tree:
     """Return a task whose result is that of another one."""
     args = new_map({"value": "{{ " + task + " }}"}, mark, like=like)
     code = "def main(value): return value"
-    made = {"name": f"{task}_result", "kind": "python", "args": args, "code": code}
-    return new_map(made, mark, like=like)
+    task_map = {"name": f"{task}_result", "kind": "python", "args": args, "code": code}
+    return new_map(task_map, mark, like=like)
 
 
 def _in_order(bound: AnyMap | dict[str, Tree]) -> list[list[str]]:

@@ -61,9 +61,9 @@ def _single_keys(step: Map) -> None:
         listed = spec["cancels"]
         at = spec.value_at("cancels")
         if isinstance(listed, str):
-            one = Seq(at)
-            one.write(listed, at)
-            listed = one
+            single = Seq(at)
+            single.write(listed, at)
+            listed = single
         _set(spec, "cancels", new_map({"steps": listed}, at))
     loop = as_map(step.get("loop"))
     while isinstance(loop, Map):
@@ -121,23 +121,23 @@ def _pipeline(holder: Map, single: str, book: dict[str, Map], problems: Problems
     tool = holder["tool"]
     at = holder.value_at("tool")
     if isinstance(tool, Map):
-        one = Seq(at)
-        one.write(tool, at)
+        listed = Seq(at)
+        listed.write(tool, at)
         if "name" not in tool:
             tool.write("name", single, tool.mark, tool.mark)
-        tool = one
+        tool = listed
     if not isinstance(tool, Seq):
         return tool
     _labels(tool, problems)
     tool = expand(tool, problems)
-    made = Seq(tool.mark)
+    tasks = Seq(tool.mark)
     for index, task in enumerate(tool):
         if isinstance(task, Map):
             if "name" not in task:
                 task.write("name", f"task_{index}", task.mark, task.mark)
             task = _inline(task, book, problems)  # noqa: PLW2901 - the task, inlined
-        made.write(task, tool.item_at(index))
-    return made
+        tasks.write(task, tool.item_at(index))
+    return tasks
 
 
 def _labels(tool: Seq, problems: Problems) -> None:
@@ -174,14 +174,14 @@ def _inline(task: Map, book: dict[str, Map], problems: Problems) -> Map:
         task["kind"] = "noop"
         task.pop("task", None)
         return task
-    made = copy_tree(book[called])
-    assert isinstance(made, Map)
-    if "kind" not in made:  # reported where the workbook has it
-        made.write("kind", "noop", task.key_at("kind"), task.value_at("kind"))
+    copy = copy_tree(book[called])
+    assert isinstance(copy, Map)
+    if "kind" not in copy:  # reported where the workbook has it
+        copy.write("kind", "noop", task.key_at("kind"), task.value_at("kind"))
     for key, value in task.items():
         if key not in ("kind", "task"):
-            made.write(key, value, task.key_at(key), task.value_at(key))
-    return made
+            copy.write(key, value, task.key_at(key), task.value_at(key))
+    return copy
 
 
 def _rule(rule: Tree, problems: Problems) -> None:

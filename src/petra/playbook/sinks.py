@@ -52,11 +52,11 @@ def _with_kind(sink: AnyMap | None, mark: Mark, *, like: AnyMap) -> AnyMap | Non
         rename(sink, "tool", "kind")
     if sink is not None and "kind" not in sink and len(sink) == 1:
         (kind,) = sink
-        made = new_map({"kind": kind}, mark, like=like)
+        with_kind = new_map({"kind": kind}, mark, like=like)
         body = as_map(sink[kind]) or {}
         for key, value in body.items():
-            put(made, key, value, key_mark(body, key))
-        sink = made
+            put(with_kind, key, value, key_mark(body, key))
+        sink = with_kind
     return sink if sink is not None and isinstance(sink.get("kind"), str) else None
 
 
@@ -65,20 +65,20 @@ def _into_table(sink: AnyMap, stored: Tree, mark: Mark, notes: Notes, *, like: A
     for old, new in _OTHER_WORDS.items():
         if old in sink and new not in sink:
             rename(sink, old, new)
-    given = [word for word in _DATA if word in sink]
-    rows = sink[given[0]] if given else stored
+    keys = [word for word in _DATA if word in sink]
+    rows = sink[keys[0]] if keys else stored
     target = new_map({"kind": sink["kind"]}, mark, like=like)
-    for key in [key for key in sink if key not in ("kind", "name", *given[:1])]:
+    for key in [key for key in sink if key not in ("kind", "name", *keys[:1])]:
         if key in _TARGET:
             put(target, key, _setting(key, sink[key], mark, like=like), value_mark(sink, key))
         else:
             hint = did_you_mean(key, (*_TARGET, *_DATA)) or f"it takes {', '.join(_TARGET)}"
             notes.lose(key_mark(sink, key), f"'{key}' in a sink has no meaning", hint)
     source = new_map({"kind": "rows", "rows": rows}, mark, like=like)
-    made = new_map({"kind": "transfer", "source": source, "target": target}, mark, like=like)
+    transfer = new_map({"kind": "transfer", "source": source, "target": target}, mark, like=like)
     if "name" in sink:
-        put(made, "name", sink["name"], value_mark(sink, "name"))
-    return made
+        put(transfer, "name", sink["name"], value_mark(sink, "name"))
+    return transfer
 
 
 def _setting(key: str, value: Tree, mark: Mark, *, like: AnyMap) -> Tree:

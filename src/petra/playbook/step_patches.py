@@ -33,13 +33,13 @@ def step_patches(step: Map, problems: Problems) -> None:
                 "P114", at, f"a step sets something when its last task went well: '{word}' has none here",
                 f"put '{word}' beside the 'kind' of the task that it waits for",
             )  # fmt: skip
-        elif not isinstance(given := step[word], Map) or not isinstance(last.get(word), Map):
+        elif not isinstance(written := step[word], Map) or not isinstance(last.get(word), Map):
             if word not in last:
-                last.write(word, given, at, step.value_at(word))
+                last.write(word, written, at, step.value_at(word))
         else:
-            for key in given:
+            for key in written:
                 if key not in last[word]:
-                    last[word].write(key, given[key], given.key_at(key), given.value_at(key))
+                    last[word].write(key, written[key], written.key_at(key), written.value_at(key))
         del step[word]
 
 

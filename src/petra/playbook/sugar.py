@@ -23,18 +23,18 @@ def expand(tool: Tree, problems: Problems, outer: str = "") -> Tree:
     """Return the task list with all sugar rewritten; anything else comes back as it is."""
     if not isinstance(tool, Seq) or not any(_word(item) for item in tool):
         return tool
-    made = Seq(tool.mark)
+    tasks = Seq(tool.mark)
     for index, item in enumerate(tool):
         at = tool.item_at(index)
         word = _word(item)
         if word is None:
-            made.write(item, at)
+            tasks.write(item, at)
             continue
         mark = item.key_at(word)
         label = str(item.get("name") or f"{outer}{word}_{index}")
         block = _Block(label, mark, problems)
         for task in block.expand(word, item[word]):
-            made.write(task, task.mark if isinstance(task, Map) else mark)
+            tasks.write(task, task.mark if isinstance(task, Map) else mark)
         for key in [key for key in item if key not in (word, "name", "desc")]:
             problems.error(
                 "P101",
@@ -42,7 +42,7 @@ def expand(tool: Tree, problems: Problems, outer: str = "") -> Tree:
                 f"'{word}' stands alone: unknown key '{key}' beside it",
                 "remove it",
             )
-    return made
+    return tasks
 
 
 def _word(item: Tree) -> str | None:
@@ -71,11 +71,13 @@ class _Block:
             return [self._merge()]
         return self._while(body) if word == "while" else self._until(body)
 
-    def _only(self, given: Map, known: tuple[str, ...], where: str) -> None:
-        for key in given:
+    def _only(self, written: Map, known: tuple[str, ...], where: str) -> None:
+        for key in written:
             if key not in known:
                 words = f"unknown key '{key}' in {where}"
-                self.problems.error("P101", given.key_at(key), words, f"known: {', '.join(known)}")
+                self.problems.error(
+                    "P101", written.key_at(key), words, f"known: {', '.join(known)}"
+                )
 
     def _choose(self, body: Tree) -> list[Tree]:
         if not isinstance(body, Seq) or not body:

@@ -113,10 +113,10 @@ class Places:
 def copy_tree(node: Tree) -> Tree:
     """Copy a tree with its marks, so that a rewrite of one place leaves the other alone."""
     if isinstance(node, Map):
-        made = Map(node.mark)
+        copy = Map(node.mark)
         for key, value in node.items():
-            made.write(key, copy_tree(value), node.key_at(key), node.value_at(key))
-        return made
+            copy.write(key, copy_tree(value), node.key_at(key), node.value_at(key))
+        return copy
     if isinstance(node, Seq):
         copied = Seq(node.mark)
         for index, value in enumerate(node):
@@ -157,20 +157,20 @@ def value_mark(node: AnyMap, key: str) -> Mark:
 
 def new_map(items: Mapping[str, Tree], mark: Mark = START, *, like: AnyMap | None = None) -> AnyMap:
     """Make a mapping that belongs to ``mark`` (and to the kind of tree of ``like``)."""
-    made: AnyMap = type(like)() if like is not None and not isinstance(like, Map) else Map(mark)
+    fresh: AnyMap = type(like)() if like is not None and not isinstance(like, Map) else Map(mark)
     for key, value in items.items():
-        put(made, key, value, mark)
-    return made
+        put(fresh, key, value, mark)
+    return fresh
 
 
 def new_seq(items: Iterable[Tree], mark: Mark = START, *, like: AnyMap | None = None) -> AnySeq:
     """Make a list that belongs to ``mark`` (and to the kind of tree of ``like``)."""
     if like is not None and not isinstance(like, Map):
         return list(items)
-    made = Seq(mark)
+    fresh = Seq(mark)
     for item in items:
-        made.write(item, getattr(item, "mark", mark))
-    return made
+        fresh.write(item, getattr(item, "mark", mark))
+    return fresh
 
 
 def text_block(text: str, *, like: AnyMap) -> str:

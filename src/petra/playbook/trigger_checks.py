@@ -40,12 +40,12 @@ def check_trigger(trigger: Trigger, tree: Map, problems: Problems) -> None:
 
 
 def _one_source(tree: Map, problems: Problems) -> None:
-    given = [key for key in SOURCES if tree.get(key) is not None]
-    if not given:
+    sources = [key for key in SOURCES if tree.get(key) is not None]
+    if not sources:
         words = "it is not said where events come from"
         problems.error("P102", tree.mark, words, f"add one of {', '.join(map(repr, SOURCES))}")
-    for key in given[1:]:
-        words = f"'{given[0]}' and '{key}' exclude each other"
+    for key in sources[1:]:
+        words = f"'{sources[0]}' and '{key}' exclude each other"
         problems.error("P122", tree.key_at(key), words, "make two triggers")
 
 
@@ -70,27 +70,27 @@ def _webhook(hook: Webhook, places: Places, problems: Problems) -> None:
             problems.error("P502", at, f"'{name}' cannot be the name of a header", "")
 
 
-def _nats(given: NatsSubject, places: Places, problems: Problems) -> None:
+def _nats(source: NatsSubject, places: Places, problems: Problems) -> None:
     at = places.at("nats", "servers")
-    if not given.addresses:
+    if not source.addresses:
         problems.error("P102", at, "there is no server", "such as 'servers: nats://host:4222'")
-    for address in given.addresses:
+    for address in source.addresses:
         if "@" in address:
             hint = "store them with 'petra secret set', and name that in 'credential'"
             problems.error("P502", at, "an address is to hold no name and no password", hint)
         elif not _SERVER.fullmatch(address):
             words = f"'{address[:100]}' is no address of a server"
             problems.error("P502", at, words, "such as 'nats://host:4222', or 'tls://…'")
-    if not _SUBJECT.fullmatch(given.subject):
+    if not _SUBJECT.fullmatch(source.subject):
         hint = "parts with '.' between them; '*' is one part, '>' at the end is the rest"
         problems.error("P502", places.at("nats", "subject"), "this can be no subject", hint)
     for key in ("stream", "durable"):
-        name = getattr(given, key)
+        name = getattr(source, key)
         if name is not None and not _CONSUMER.fullmatch(name):
             words = f"this can be no name of a {'stream' if key == 'stream' else 'consumer'}"
             problems.error("P502", places.at("nats", key), words, "without spaces and . * > / \\")
     for key in ("durable", "begin"):
-        if given.stream is None and getattr(given, key) is not None:
+        if source.stream is None and getattr(source, key) is not None:
             hint = "add 'stream': only one that is kept has consumers"
             problems.error("P102", places.at("nats", key), f"'{key}' needs a 'stream'", hint)
 
@@ -100,8 +100,8 @@ def _expressions(trigger: Trigger) -> Iterator[tuple[tuple[str, ...], Any, Use]]
         yield (key,), getattr(trigger, key), Use.TRIGGER
     if trigger.webhook is not None:
         for key in ("status", "headers", "body"):
-            given = getattr(trigger.webhook.respond, key)
-            yield ("webhook", "respond", key), given, Use.RESPONSE
+            expression = getattr(trigger.webhook.respond, key)
+            yield ("webhook", "respond", key), expression, Use.RESPONSE
 
 
 def _expression(

@@ -10,7 +10,7 @@ from petra.playbook.tree import Map, Seq, Tree, as_map, move
 def workbook(document: Map, problems: Problems) -> dict[str, Map]:
     """Make the workbook a map of name to task, and return the tasks."""
     written = document.get("workbook")
-    made = Map(getattr(written, "mark", document.mark))
+    book = Map(getattr(written, "mark", document.mark))
     inner = as_map(written)
     if (
         isinstance(inner, Map)
@@ -21,7 +21,7 @@ def workbook(document: Map, problems: Problems) -> dict[str, Map]:
     if isinstance(written, Map):
         for key, task in written.items():
             named = _named(document, task, key, problems)
-            made.write(key, named, written.key_at(key), written.value_at(key))
+            book.write(key, named, written.key_at(key), written.value_at(key))
     elif isinstance(written, Seq):
         for index, item in enumerate(written):
             at = written.item_at(index)
@@ -30,21 +30,21 @@ def workbook(document: Map, problems: Problems) -> dict[str, Map]:
                 problems.error(
                     "P102", at, "a workbook task has no 'name'", "add 'name:' to this task"
                 )
-            elif name in made:
+            elif name in book:
                 problems.error(
                     "P105",
                     at,
-                    f"workbook task '{name}' is already written on line {made.key_at(name).line}",
+                    f"workbook task '{name}' is already written on line {book.key_at(name).line}",
                     "rename one of the two",
                 )
             else:
-                made.write(name, _named(document, item, name, problems), at, at)
+                book.write(name, _named(document, item, name, problems), at, at)
     elif written is not None:
         return {}
     if "workbook" in document:
         key_at, value_at = document.key_at("workbook"), document.value_at("workbook")
-        document.write("workbook", made, key_at, value_at)
-    return {name: task for name, task in made.items() if isinstance(task, Map)}
+        document.write("workbook", book, key_at, value_at)
+    return {name: task for name, task in book.items() if isinstance(task, Map)}
 
 
 def _named(document: Map, task: Tree, name: str, problems: Problems) -> Tree:

@@ -94,20 +94,20 @@ class _Effects:
                 self._idle(
                     place, ("message",), "it is for 'do: fail', and for a retry that is used up"
                 )
-        given = task.fields
-        if task.kind == "playbook" and given.get("wait") is False:
+        fields = task.fields
+        if task.kind == "playbook" and fields.get("wait") is False:
             self._idle(path, ("on_failure",), "nobody waits for the child")
         if task.kind == "artifact":
-            put = given.get("action") == "put"
+            put = fields.get("action") == "put"
             idle = ("ref",) if put else ("value", "schema_hint")
             self._idle(path, idle, f"it is for 'action: {'get' if put else 'put'}'")
         if task.kind == "mcp":
-            far = given.get("url") is not None
+            far = fields.get("url") is not None
             others = ("argv", "env", "cwd") if far else ("auth", "headers", "verify")
             self._idle(path, others, f"it is for '{'command' if far else 'url'}'")
         if task.kind == "transfer":
-            self._end((*path, "source"), given.get("source"), _SOURCES)
-            self._end((*path, "target"), given.get("target"), _TARGETS)
+            self._end((*path, "source"), fields.get("source"), _SOURCES)
+            self._end((*path, "target"), fields.get("target"), _TARGETS)
 
     def _end(self, path: Path, end: Any, known: Mapping[str, frozenset[str]]) -> None:
         kind = end.get("kind") if isinstance(end, dict) else None

@@ -190,7 +190,9 @@ class Keys:
         if step.loop is not None:
             return None
         ends = [
-            task for task in step.tool if any(one.do == "break" for _, one in actions(task, ()))
+            task
+            for task in step.tool
+            if any(action.do == "break" for _, action in actions(task, ()))
         ]
         results = [task for task in step.tool if task.kind != "noop"]
         return _of_tasks([*ends, *results[-1:]], f"step '{step.step}'")

@@ -56,8 +56,8 @@ def _in_fields(fields: Mapping[str, Any]) -> Iterator[tuple[Path, str]]:
 
 def _written(settings: Mapping[str, Any], names: set[str]) -> Iterator[tuple[Path, str]]:
     for setting in _NAMING:
-        given = settings.get(setting)
-        if isinstance(given, str | int) and _is_plain(given) and given not in names:
+        value = settings.get(setting)
+        if isinstance(value, str | int) and _is_plain(value) and value not in names:
             yield (setting,), f"'{setting}'"
     for setting in _FREE:
         for path, text in strings(settings.get(setting), (setting,)):

@@ -154,27 +154,27 @@ def _rules(document: Document, path: Path, rules: Sequence[PolicyRule | AdmitRul
 
 
 def _task(document: Document, path: Path, task: Task) -> None:
-    given = task.fields
+    fields = task.fields
     # other engines' tasks may have their code elsewhere, but only ours wait
     if task.kind in _ONE_OF and (task.kind == "wait" or not document.is_foreign):
         words = _ONE_OF[task.kind]
-        if given.get("file") is not None:  # what it says stands beside it (petra.playbook.pins)
+        if fields.get("file") is not None:  # what it says stands beside it (petra.playbook.pins)
             words = tuple(word for word in words if word != CONTENT.get(task.kind))
-        _exactly_one(document, path, given, words, f"a '{task.kind}' task")
+        _exactly_one(document, path, fields, words, f"a '{task.kind}' task")
     if task.kind in ("postgres", "sqlite", "duckdb"):
-        _many(document, path, given)
+        _many(document, path, fields)
     if task.kind == "http":
-        _bodies(document, path, given)
-        _one_key(document, path, given)
+        _bodies(document, path, fields)
+        _one_key(document, path, fields)
     if task.kind == "wait":
-        for index, item in enumerate(_listed(given, "any_of")):
+        for index, item in enumerate(_listed(fields, "any_of")):
             if isinstance(item, dict):
                 place: Path = (*path, "any_of", index)
                 _exactly_one(document, place, item, _ALTERNATIVES, "an alternative")
                 if isinstance(item.get("human"), dict):
                     _human(document, (*place, "human"), item["human"])
     if task.kind == "human":
-        _human(document, path, given)
+        _human(document, path, fields)
 
 
 def _budget(document: Document, path: Path, task: Task) -> None:
@@ -183,8 +183,8 @@ def _budget(document: Document, path: Path, task: Task) -> None:
         _exactly_one(document, (*path, "budget"), budget, ("tokens", "cost"), "a budget")
 
 
-def _bodies(document: Document, path: Path, given: Mapping[str, Any]) -> None:
-    bodies = [key for key in _BODIES if given.get(key) is not None]
+def _bodies(document: Document, path: Path, fields: Mapping[str, Any]) -> None:
+    bodies = [key for key in _BODIES if fields.get(key) is not None]
     if len(bodies) > 1:
         document.problems.error(
             "P122",
@@ -194,9 +194,9 @@ def _bodies(document: Document, path: Path, given: Mapping[str, Any]) -> None:
         )
 
 
-def _one_key(document: Document, path: Path, given: Mapping[str, Any]) -> None:
-    headers = given.get("headers")
-    if given.get("idempotent") in (None, False) or not isinstance(headers, dict):
+def _one_key(document: Document, path: Path, fields: Mapping[str, Any]) -> None:
+    headers = fields.get("headers")
+    if fields.get("idempotent") in (None, False) or not isinstance(headers, dict):
         return
     for name in headers:
         if isinstance(name, str) and name.lower() == "idempotency-key":
@@ -208,27 +208,27 @@ def _one_key(document: Document, path: Path, given: Mapping[str, Any]) -> None:
             )
 
 
-def _many(document: Document, path: Path, given: Mapping[str, Any]) -> None:
-    if given.get("many") is not None and given.get("params") is not None:
+def _many(document: Document, path: Path, fields: Mapping[str, Any]) -> None:
+    if fields.get("many") is not None and fields.get("params") is not None:
         document.problems.error(
             "P122", document.at(*path, "params"), "'params' and 'many' both say what is bound", "keep one"
         )  # fmt: skip
-    if given.get("copy") is not None and given.get("many") is None:
+    if fields.get("copy") is not None and fields.get("many") is None:
         document.problems.error(
             "P102", document.at(*path, "copy"), "'copy' has no rows", "add 'many:', the list of rows"
         )  # fmt: skip
 
 
-def _listed(given: Mapping[str, Any], key: str) -> list[Any]:
+def _listed(fields: Mapping[str, Any], key: str) -> list[Any]:
     """Return a list of a task; one of another type has been reported."""
-    listed = given.get(key)
+    listed = fields.get(key)
     return listed if isinstance(listed, list) else []
 
 
 def _exactly_one(
-    document: Document, path: Path, given: Mapping[str, Any], words: tuple[str, ...], what: str
+    document: Document, path: Path, fields: Mapping[str, Any], words: tuple[str, ...], what: str
 ) -> None:
-    present = [word for word in words if given.get(word) is not None]
+    present = [word for word in words if fields.get(word) is not None]
     shown = ", ".join(f"'{word}'" for word in words)
     if not present:
         document.problems.error(
@@ -243,9 +243,9 @@ def _exactly_one(
         )
 
 
-def _human(document: Document, path: Path, given: Mapping[str, Any]) -> None:
-    actions = _listed(given, "actions") or ["approve", "reject"]
-    for index, item in enumerate(_listed(given, "escalate")):
+def _human(document: Document, path: Path, fields: Mapping[str, Any]) -> None:
+    actions = _listed(fields, "actions") or ["approve", "reject"]
+    for index, item in enumerate(_listed(fields, "escalate")):
         do = item.get("do") if isinstance(item, dict) else None
         if isinstance(do, str) and "{{" not in do and do not in (*_ESCALATIONS, *actions):
             at = document.at(*path, "escalate", index, "do")
