@@ -89,10 +89,10 @@ class Rhythm(NamedTuple):
 
 
 def _while_before(times: Iterator[Nominal], until: float) -> Iterator[Nominal]:
-    for one in times:
-        if one.at > until:
+    for time in times:
+        if time.at > until:
             return
-        yield one
+        yield time
 
 
 def zone_named(name: str) -> ZoneInfo:
@@ -146,8 +146,8 @@ def instant(date: str, zone: str) -> float:
 
 def written(at: float, zone: str) -> str:
     """Write an instant by the clocks of a zone, with their offset (RFC 3339)."""
-    made = (_EPOCH + timedelta(seconds=at)).astimezone(zone_named(zone))
-    return made.isoformat(timespec="seconds" if not made.microsecond else "milliseconds")
+    moment = (_EPOCH + timedelta(seconds=at)).astimezone(zone_named(zone))
+    return moment.isoformat(timespec="seconds" if not moment.microsecond else "milliseconds")
 
 
 def jitter(name: str, at: float, most: float) -> float:

@@ -79,7 +79,9 @@ def _text(root: Path, path: str) -> str:
 
 def _fault(shown: str, file: Path, error: OSError) -> UnreadableFileError:
     if error.errno in (errno.ENOENT, errno.ENOTDIR):
-        near = [one.name for one in file.parent.glob("*")] if file.parent.is_dir() else []
+        near = (
+            [neighbour.name for neighbour in file.parent.glob("*")] if file.parent.is_dir() else []
+        )
         hint = did_you_mean(file.name, near) if near else ""
         hint = hint if hint.startswith("did you") else "paths begin at the playbook's folder"
         return UnreadableFileError(f"{shown} is not there", hint)

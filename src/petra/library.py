@@ -70,9 +70,9 @@ class Library:
 
     def beside(self, file: Path) -> Library:
         """Return the library of another file, with the same shelves; what was read is not read again."""
-        made = Library(file.parent, shelves=self.shelves, seen=self._seen)
-        made._heads = self._heads
-        return made
+        library = Library(file.parent, shelves=self.shelves, seen=self._seen)
+        library._heads = self._heads
+        return library
 
     def find(self, path: str, version: str | None = None) -> Path | None:
         """Return the file of the playbook that a call means, or None.
@@ -151,7 +151,7 @@ class Gathered(Struct, frozen=True):
     def playbooks(self) -> dict[str, Playbook]:
         """What may be called, by place."""
         found = self.readings.items()
-        return {place: one.playbook for place, one in found if one.playbook is not None}
+        return {place: reading.playbook for place, reading in found if reading.playbook is not None}
 
     def company(self) -> Company | None:
         """Return it as those see it who call; None where there is nobody."""
@@ -184,14 +184,20 @@ def gather(
         called = [around.find(path, version) for _, path, version in calls(book)]
         named |= {_place(file, one) for one in called if one is not None}
         every = [head.file for head in around.heads()] if _calls_by_template(book) else []
-        for one in filter(None, [*called, *every]):
-            if (place := _place(file, one)) not in readings:
-                readings[place] = reading = read(one)
-                todo += [(one, reading.playbook)] if reading.playbook is not None else []
+        for callee in filter(None, [*called, *every]):
+            if (place := _place(file, callee)) not in readings:
+                readings[place] = reading = read(callee)
+                todo += [(callee, reading.playbook)] if reading.playbook is not None else []
                 if len(readings) > COMPANY_MAX:
                     raise UsageError(_too_many(file))
-    good = {place: one for place, one in readings.items() if one.ok and one.playbook is not None}
-    faulty = tuple(one for place, one in readings.items() if place in named and place not in good)
+    good = {
+        place: reading
+        for place, reading in readings.items()
+        if reading.ok and reading.playbook is not None
+    }
+    faulty = tuple(
+        reading for place, reading in readings.items() if place in named and place not in good
+    )
     shelved = {_place(file, head.file): None for head in library.shelved()} if good else {}
     order = [*(place for place in shelved if place in good), *sorted(good.keys() - shelved.keys())]
     return Gathered(

@@ -48,11 +48,11 @@ def make_folder(path: Path) -> None:
 
 def open_file(path: Path | str, flags: int) -> int:
     """Open a file, made if need be, that only we can read; return its descriptor."""
-    made = os.open(path, flags | os.O_CREAT | os.O_CLOEXEC, FILE)
-    if stat.S_IMODE(os.fstat(made).st_mode) != FILE:
+    descriptor = os.open(path, flags | os.O_CREAT | os.O_CLOEXEC, FILE)
+    if stat.S_IMODE(os.fstat(descriptor).st_mode) != FILE:
         with contextlib.suppress(PermissionError):  # not ours: ``take`` has the words for it
-            os.fchmod(made, FILE)
-    return made
+            os.fchmod(descriptor, FILE)
+    return descriptor
 
 
 def make_file(path: Path) -> None:

@@ -81,7 +81,7 @@ def _are_pieces(value: dict[str, Any]) -> bool:
         isinstance(pieces, list)
         and len(pieces) > 0
         and isinstance(value["tail"], list | dict)
-        and all(_is_piece(one) for one in pieces)
+        and all(_is_piece(piece) for piece in pieces)
         and pieces[0][1] == value["key"]
     )
 
@@ -110,7 +110,7 @@ def spliced(
 ) -> dict[str, Any]:
     """Make the reference to what is in pieces: of each the number of its items, its key and its bytes."""
     key = pieces[0][1] if pieces else ""
-    size = sum(one[2] for one in pieces)
+    size = sum(piece[2] for piece in pieces)
     return {
         "store": store, "key": key, "checksum": _checksum(key), "size": size, "schema_hint": None,
         "pieces": pieces, "tail": tail,
@@ -136,25 +136,27 @@ def look_through(reference: Mapping[str, Any], read: Callable[[dict[str, Any]], 
         UnreadableError: a piece cannot be had, or is none.
     """
     tail = reference["tail"]
-    found = type(tail)()
+    whole = type(tail)()
     missing: dict[str, dict[str, Any]] = {}
-    for one, (count, key, _) in zip(objects_of(reference), reference["pieces"], strict=True):
+    for piece_reference, (count, key, _) in zip(
+        objects_of(reference), reference["pieces"], strict=True
+    ):
         try:
-            piece = read(one)
+            piece = read(piece_reference)
         except NeededError as lack:
             missing.update({needed["key"]: needed for needed in lack.references})
             continue
-        if type(piece) is not type(found) or len(piece) != count:
+        if type(piece) is not type(whole) or len(piece) != count:
             what = (
                 f"list of {count:,} items"
                 if isinstance(tail, list)
                 else f"object of {count:,} names"
             )
             raise UnreadableError("parse", f"{key:.80} is no {what}")
-        found = put_behind(found, piece)
+        whole = put_behind(whole, piece)
     if missing:
         raise NeededError(*missing.values())
-    return walk(reference, put_behind(found, tail))
+    return walk(reference, put_behind(whole, tail))
 
 
 def with_tail(reference: Mapping[str, Any], do: Callable[[Any], Any]) -> dict[str, Any]:
@@ -165,13 +167,13 @@ def with_tail(reference: Mapping[str, Any], do: Callable[[Any], Any]) -> dict[st
     return {**reference, "tail": [do(item) for item in tail]}
 
 
-def put_behind(found: Any, more: Any) -> Any:
+def put_behind(whole: Any, more: Any) -> Any:
     """Return a list or an object with more of it behind; ``found`` may be changed."""
-    if isinstance(found, list):
-        found += more
+    if isinstance(whole, list):
+        whole += more
     else:
-        found.update(more)
-    return found
+        whole.update(more)
+    return whole
 
 
 _PLAIN = frozenset((type(None), bool, int, float, str))
@@ -181,16 +183,16 @@ def references_within(value: Any) -> Iterator[dict[str, Any]]:
     """Yield the references in a value, as they stand in it; and those in the tails of lists in pieces."""
     waiting = [value]
     while waiting:
-        one = waiting.pop()
-        if isinstance(one, list):
-            if not _PLAIN.issuperset(map(type, one)):  # a long list of numbers is seen in one go
-                waiting += one
-        elif isinstance(one, dict):
-            if not is_reference(one):
-                waiting += one.values()
+        item = waiting.pop()
+        if isinstance(item, list):
+            if not _PLAIN.issuperset(map(type, item)):  # a long list of numbers is seen in one go
+                waiting += item
+        elif isinstance(item, dict):
+            if not is_reference(item):
+                waiting += item.values()
                 continue
-            yield one
-            tail = one.get("tail", ())
+            yield item
+            tail = item.get("tail", ())
             waiting += tail.values() if isinstance(tail, dict) else tail
 
 
@@ -240,7 +242,7 @@ def part_of(reference: Mapping[str, Any], *path: str | int) -> dict[str, Any]:
     return {**reference, "path": [*reference.get("path", ()), *path]}
 
 
-def walk(reference: Mapping[str, Any], found: Any) -> Any:
+def walk(reference: Mapping[str, Any], value: Any) -> Any:
     """Return the part of an object that a reference means.
 
     Raises:
@@ -248,8 +250,8 @@ def walk(reference: Mapping[str, Any], found: Any) -> Any:
     """
     path = reference.get("path")
     if not path:
-        return found
-    part = found
+        return value
+    part = value
     for key in path:
         try:
             if type(part) is dict or type(key) is int:
@@ -341,12 +343,12 @@ class Followed:
         """Tell whether an object was brought, and could be."""
         return reference["key"] in self._objects
 
-    def put(self, reference: Mapping[str, Any], found: Any) -> None:
+    def put(self, reference: Mapping[str, Any], value: Any) -> None:
         """Keep a whole object, or the ``UnreadableError`` that reading it came to."""
-        if isinstance(found, UnreadableError):
-            self._failed[reference["key"]] = found
+        if isinstance(value, UnreadableError):
+            self._failed[reference["key"]] = value
         else:
-            self._objects[reference["key"]] = found
+            self._objects[reference["key"]] = value
             self.brought += reference["size"]
 
     def try_again(self) -> None:
@@ -370,19 +372,19 @@ def name_of(scope: Mapping[str, Any], reference: Mapping[str, Any]) -> str:
 
 def references_in(value: Any) -> tuple[bool, int]:
     """Tell whether a value has references in it, perhaps; and how many values there are to look at."""
-    found, count, stack = False, 1, [value]
+    any_there, count, stack = False, 1, [value]
     while stack:
         item = stack.pop()
         kind = type(item)
         if kind is dict:
             if "checksum" in item:
-                found = True
+                any_there = True
             count += len(item)
             stack += item.values()
         elif kind is list or kind is tuple:
             count += len(item)
             stack += item
-    return found, count
+    return any_there, count
 
 
 def resolved(follow: Follow, value: Any) -> Any:
@@ -393,10 +395,10 @@ def resolved(follow: Follow, value: Any) -> Any:
         UnreadableError: what one of them leads to cannot be had.
     """
     missing: dict[str, dict[str, Any]] = {}
-    found = _resolved(follow, value, missing)
+    whole = _resolved(follow, value, missing)
     if missing:
         raise NeededError(*missing.values())
-    return found
+    return whole
 
 
 def followed_all(follow: Follow, values: Iterable[Any]) -> list[Any]:
@@ -407,10 +409,10 @@ def followed_all(follow: Follow, values: Iterable[Any]) -> list[Any]:
         UnreadableError: what one of them leads to cannot be had.
     """
     missing: dict[str, dict[str, Any]] = {}
-    found = [_behind(follow, value, missing) for value in values]
+    wholes = [_behind(follow, value, missing) for value in values]
     if missing:
         raise NeededError(*missing.values())
-    return found
+    return wholes
 
 
 def _behind(follow: Follow, value: Any, missing: dict[str, dict[str, Any]]) -> Any:
@@ -419,7 +421,7 @@ def _behind(follow: Follow, value: Any, missing: dict[str, dict[str, Any]]) -> A
     try:
         return follow(value)
     except NeededError as needed:
-        missing.update({one["key"]: one for one in needed.references})
+        missing.update({reference["key"]: reference for reference in needed.references})
         return None
 
 

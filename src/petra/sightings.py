@@ -24,14 +24,14 @@ class Sightings:
         """Look, and remember what was seen."""
         question = look, about
         try:
-            found = look(*about)
+            seen = look(*about)
         except BaseException:
             self._is_sure = False
             raise
-        kept = _kept(found)
+        kept = _kept(seen)
         if self._answers.setdefault(question, kept) != kept:
             self._is_sure = False
-        return found
+        return seen
 
     def still_hold(self) -> bool:
         """Look at everything again, and tell whether it is as it was."""
@@ -43,5 +43,5 @@ class Sightings:
             return False
 
 
-def _kept(found: object) -> object:
-    return hashlib.sha256(found).digest() if isinstance(found, bytes) else found
+def _kept(value: object) -> object:
+    return hashlib.sha256(value).digest() if isinstance(value, bytes) else value

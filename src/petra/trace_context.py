@@ -66,16 +66,16 @@ def read_header(text: str) -> SpanId | None:
     return found if found.trace and found.span else None
 
 
-def of_execution(execution: str, given: str = "") -> SpanId:
+def of_execution(execution: str, header: str = "") -> SpanId:
     """Return the span that stands for an execution, in its own trace or in the one it was given."""
-    above = read_header(given)
+    above = read_header(header)
     trace = above.trace if above is not None else _number(f"trace/{execution}", 16)
     return SpanId(trace, _number(f"execution/{execution}", 8))
 
 
-def of_run(execution: str, run: str, given: str = "") -> SpanId:
+def of_run(execution: str, run: str, header: str = "") -> SpanId:
     """Return the span that stands for a run of a step."""
-    return SpanId(of_execution(execution, given).trace, _number(f"run/{execution}/{run}", 8))
+    return SpanId(of_execution(execution, header).trace, _number(f"run/{execution}/{run}", 8))
 
 
 def _number(words: str, size: int) -> int:

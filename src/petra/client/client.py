@@ -196,8 +196,10 @@ class Client(ClientReads):
         ``due`` is ``overdue``, ``day``, ``week``, ``none``, or a time before which they are due; sorted by
         ``priority``, ``due``, ``age`` or ``newest``.
         """
-        given = {"playbook": playbook, "due": due, "q": text}
-        asked = {"box": box, "sort": sort} | {name: value for name, value in given.items() if value}
+        narrowing = {"playbook": playbook, "due": due, "q": text}
+        asked = {"box": box, "sort": sort} | {
+            name: value for name, value in narrowing.items() if value
+        }
         async for item in self._items("/work-items", **asked):
             yield item
 

@@ -203,8 +203,8 @@ class _Here:
         for entry in self.text.root.walk():
             if entry.key == "step" and entry.value == name and entry.parent is not step:
                 arc = entry.parent
-                given = arc.find("args") if arc is not None else None
-                yield from (part.key for part in given.entries if part.key) if given else ()
+                args = arc.find("args") if arc is not None else None
+                yield from (part.key for part in args.entries if part.key) if args else ()
                 if arc is not None and arc.find("foreach") is not None:
                     yield arc.text("as") or "item"
 

@@ -63,7 +63,7 @@ def _set(text: str, entry: Entry, key: str, value: str, where: str) -> Edit | No
     if not entry.entries:
         return None
     first = entry.entries[0].start
-    if any(one.style == "flow" for one in entry.ancestors):
+    if any(around.style == "flow" for around in entry.ancestors):
         return Edit(title, first, first, f"{key}: {value}, ")
     indent = " " * (first - text.rfind("\n", 0, first) - 1)
     return Edit(title, first, first, f"{key}: {value}\n{indent}")

@@ -77,13 +77,13 @@ STATES: Mapping[str, str] = MappingProxyType(
 
 def filters() -> dict[str, str]:
     """Return every filter with its sentence."""
-    return {name: _sentence(made) for name, made in sorted(FILTERS.items())}
+    return {name: _sentence(function) for name, function in sorted(FILTERS.items())}
 
 
 def tests() -> dict[str, str]:
     """Return every test of ``is`` with its sentence."""
-    return {name: _sentence(made) for name, made in sorted(PREDICATES.items())}
+    return {name: _sentence(function) for name, function in sorted(PREDICATES.items())}
 
 
-def _sentence(made: Callable[..., Any]) -> str:
-    return (made.__doc__ or "").strip().split("\n")[0].replace("``", "`")
+def _sentence(function: Callable[..., Any]) -> str:
+    return (function.__doc__ or "").strip().split("\n")[0].replace("``", "`")

@@ -64,7 +64,7 @@ class OpenHome:
         """
         models = [self._read(playbook)[0] for playbook in playbooks]
         own, written = self._desk.engine.catalogue.own_text, map(_text, playbooks)
-        texts = [await own(*one) for one in zip(models, written, strict=True)]
+        texts = [await own(*pair) for pair in zip(models, written, strict=True)]
         return await self._desk.apply(self._who, models, texts=texts, allow_unsound=allow_unsound)
 
     async def start(
@@ -139,8 +139,8 @@ class OpenHome:
         return await self._desk.records(self._who, execution)
 
 
-def _text(given: Playbook | str | Path) -> str:
+def _text(playbook: Playbook | str | Path) -> str:
     """Return what the author of a playbook wrote; nothing, where it came as a model."""
-    if isinstance(given, Playbook):
+    if isinstance(playbook, Playbook):
         return ""
-    return Path(given).read_bytes().decode("utf-8-sig", "replace")
+    return Path(playbook).read_bytes().decode("utf-8-sig", "replace")

@@ -52,7 +52,7 @@ def why_hung(before: Pulse, now: Pulse) -> str:
     """Say why a worker hangs that did not beat between two moments; nothing: it may not."""
     if now.stopped:
         return "it was stopped"
-    used = sorted(now.used_s[one] - before.used_s.get(one, 0.0) for one in now.used_s)
+    used = sorted(now.used_s[thread] - before.used_s.get(thread, 0.0) for thread in now.used_s)
     first, second = used[-1:] or [0.0], used[-2:-1] or [0.0]
     if now.turns - before.turns < TURNS or second[0] > max(SLICE_S, SLICE_SHARE * first[0]):
         return ""
@@ -63,10 +63,13 @@ def why_blocked(before: Pulse, now: Pulse, loop: int, passed_s: float) -> str:
     """Say why the loop of a worker, which is this thread, did not move between two moments; nothing: it could not."""
     if loop not in now.used_s:
         return ""
-    used = {one: now.used_s[one] - before.used_s.get(one, 0.0) for one in now.used_s}
-    late = {one: now.late_s.get(one, 0.0) - before.late_s.get(one, 0.0) for one in now.used_s}
+    used = {thread: now.used_s[thread] - before.used_s.get(thread, 0.0) for thread in now.used_s}
+    late = {
+        thread: now.late_s.get(thread, 0.0) - before.late_s.get(thread, 0.0)
+        for thread in now.used_s
+    }
     asleep_s = passed_s - used[loop] - late[loop]
-    others_s = sum(used[one] + late[one] for one in used if one != loop)
+    others_s = sum(used[thread] + late[thread] for thread in used if thread != loop)
     free_s = used[loop] + max(0.0, asleep_s - others_s)
     return "something blocks its loop" if free_s >= FREE_S else ""
 

@@ -91,8 +91,8 @@ def read_around(file: Path, library: Sequence[Path] = ()) -> tuple[Playbook, Gat
 
 
 def _gathered(file: Path, playbook: Playbook, library: Sequence[Path], seen: Sightings) -> Gathered:
-    def read(one: Path) -> Reading:
-        return folder_files.read_file(one, seen=seen)
+    def read(file: Path) -> Reading:
+        return folder_files.read_file(file, seen=seen)
 
     gathered = gather(file, playbook, library, read=read, seen=seen)
     for reading in gathered.faulty:

@@ -39,9 +39,9 @@ class _Net:
         self.transitions = compiled.net.transitions
         self.by_place: dict[tuple[str, str], list[str]] = {}
         self.silent: list[str] = []
-        for name, one in self.transitions.items():
+        for name, transition in self.transitions.items():
             origin = compiled.origin[name]
-            if origin.kind in ("over", "unreachable") or any(map(_is_choice, one.inputs)):
+            if origin.kind in ("over", "unreachable") or any(map(_is_choice, transition.inputs)):
                 self.silent.append(name)
             else:
                 self.by_place.setdefault((origin.step, origin.kind), []).append(name)
@@ -60,12 +60,12 @@ class _Net:
         return exact or transitions
 
     def _makes(self, name: str) -> tuple[tuple[str, int], ...]:
-        made: Counter[str] = Counter()
+        counts: Counter[str] = Counter()
         for place, count in self.transitions[name].outputs.items():
             origin = self.compiled.origin.get(place)
             if origin is not None and origin.kind.startswith("ready"):
-                made[origin.step] += count
-        return tuple(sorted(made.items()))
+                counts[origin.step] += count
+        return tuple(sorted(counts.items()))
 
 
 def _is_choice(place: str) -> bool:
@@ -125,10 +125,10 @@ def _is_final(net: _Net, marking: Marking, finals: list[Marking]) -> bool:
 
 
 def _grouped(path: list[tuple[int, str]], count: int) -> list[list[str]]:
-    found: list[list[str]] = [[] for _ in range(count + 1)]
+    groups: list[list[str]] = [[] for _ in range(count + 1)]
     for number, name in path:
-        found[number].append(name)
-    return found
+        groups[number].append(name)
+    return groups
 
 
 def _fired(transition: Transition, marking: Mapping[str, int]) -> Marking | None:

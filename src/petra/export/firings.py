@@ -111,9 +111,9 @@ def _firing(
     return None
 
 
-def _put(tokens: _Tokens, made: e.Produced, stack: tuple[tuple[str, int], ...]) -> None:
-    tokens.stacks[made.id] = stack
-    tokens.steps[made.id] = made.step
+def _put(tokens: _Tokens, token: e.Produced, stack: tuple[tuple[str, int], ...]) -> None:
+    tokens.stacks[token.id] = stack
+    tokens.steps[token.id] = token.step
 
 
 def _start(tokens: _Tokens, event: e.StepStarted, here: list[str]) -> None:
@@ -140,13 +140,13 @@ def _end(
     tokens.shown.difference_update(sources)
     crowd = tokens.crowds.get(event.run, 1)
     chosen = _chosen(event, compiled, closed)
-    for made in event.produced:
+    for token in event.produced:
         group = event.group.id if event.group is not None else ""
-        inside = (*stack, (group, made.index)) if made.index is not None else stack
-        _put(tokens, made, inside)
-        if made.id in chosen:
-            tokens.shown.add(made.id)
-            tokens.crowds[made.id] = crowd * chosen[made.id]
+        inside = (*stack, (group, token.index)) if token.index is not None else stack
+        _put(tokens, token, inside)
+        if token.id in chosen:
+            tokens.shown.add(token.id)
+            tokens.crowds[token.id] = crowd * chosen[token.id]
     kind = "failed" if isinstance(event, e.StepFailed) else "done"
     makes = Counter(made.step for made in event.produced if made.id in chosen and not made.empty)
     return Firing(
@@ -158,7 +158,7 @@ def _end(
 def _chosen(event: e.StepEnded, compiled: Compiled, closed: dict[str, set[int]]) -> dict[str, int]:
     """Choose the produced tokens that the net has, with how many each stands for."""
     if event.group is None:
-        return {made.id: 1 for made in event.produced}
+        return {token.id: 1 for token in event.produced}
     contexts = compiled.contexts
     routings = contexts.on_failure if isinstance(event, e.StepFailed) else contexts.on_success
     counted = {
@@ -168,12 +168,12 @@ def _chosen(event: e.StepEnded, compiled: Compiled, closed: dict[str, set[int]])
     }
     arrived = closed.get(event.group.id, set())
     counts: dict[str, int] = {}
-    for arc in dict.fromkeys(made.arc for made in event.produced):
-        branches = [made for made in event.produced if made.arc == arc]
+    for arc in dict.fromkeys(token.arc for token in event.produced):
+        branches = [token for token in event.produced if token.arc == arc]
         if arc not in counted or counted[arc] >= len(branches):
-            counts.update({made.id: 1 for made in branches})
+            counts.update({token.id: 1 for token in branches})
             continue
-        first = next((made for made in branches if made.index in arrived), branches[0])
+        first = next((token for token in branches if token.index in arrived), branches[0])
         counts[first.id] = len(branches)
     return counts
 

@@ -78,8 +78,8 @@ def produced(event: e.AnyEvent) -> list[e.Produced]:
             return event.produced
         case e.RunReturned() | e.FinalStarted():
             return [event.token]
-        case e.GroupChanged(produced=made) if made is not None:
-            return [made]
+        case e.GroupChanged(produced=token) if token is not None:
+            return [token]
         case _:
             return []
 
@@ -105,18 +105,18 @@ class Branches:
         match event:
             case e.StepStarted():
                 first = self._of.get(event.consumed[0], ()) if event.consumed else ()
-                given = event.stack
-                self._of[event.run] = first if given is None else tuple(i for _, i in given)
+                stack = event.stack
+                self._of[event.run] = first if stack is None else tuple(i for _, i in stack)
             case e.StepEnded():
                 around = self.of(event.run or (event.consumed[0] if event.consumed else ""))
                 if event.group is not None:
                     self._group[event.group.id] = around
-                for made in event.produced:
-                    self._of[made.id] = around if made.index is None else (*around, made.index)
+                for token in event.produced:
+                    self._of[token.id] = around if token.index is None else (*around, token.index)
             case e.RunReturned():
                 self._of[event.token.id] = self.of(event.run)
-            case e.GroupChanged(produced=made) if made is not None:
-                self._of[made.id] = (*self._group.get(event.group, ()), made.index or 0)
+            case e.GroupChanged(produced=token) if token is not None:
+                self._of[token.id] = (*self._group.get(event.group, ()), token.index or 0)
             case _:
                 pass
 
@@ -137,8 +137,8 @@ class Tries:
             case e.StepEnded():
                 self._count(event.run, event)
             case e.IterationsEnded():
-                for one in event.ended:
-                    self._count(event.run, one)
+                for iteration in event.ended:
+                    self._count(event.run, iteration)
             case e.AttemptEnded():
                 self._of[event.run] += not event.attempt.noop
             case _:

@@ -61,12 +61,12 @@ class _Writer:
             "eventTypes": [{"name": tag, "attributes": _declared(_EVENT)} for tag in tags],
             "objects": [
                 {
-                    "id": one.id,
-                    "type": one.type,
-                    "attributes": one.attributes,
-                    "relationships": one.relationships,
+                    "id": item.id,
+                    "type": item.type,
+                    "attributes": item.attributes,
+                    "relationships": item.relationships,
                 }
-                for one in self.objects.values()
+                for item in self.objects.values()
             ],
             "events": self.events,
         }
@@ -79,8 +79,8 @@ class _Writer:
         return self.objects[name]
 
     def _relate(self, source: str, target: str, qualifier: str) -> None:
-        made = {"objectId": target, "qualifier": qualifier}
-        self.objects[source].relationships.append(made)
+        relation = {"objectId": target, "qualifier": qualifier}
+        self.objects[source].relationships.append(relation)
 
     def _event(self, moment: Moment) -> None:
         event = moment.event
@@ -109,7 +109,7 @@ class _Writer:
     def _about(self, moment: Moment) -> list[tuple[str, str]]:
         """Return the objects of an event, and what it did to them."""
         event = moment.event
-        related = [(self._token(made, moment), "produced") for made in produced(event)]
+        related = [(self._token(token, moment), "produced") for token in produced(event)]
         match event:
             case e.StepStarted():
                 related += [(f"token:{token}", "consumed") for token in event.consumed]

@@ -176,8 +176,10 @@ def _in_order(events: Iterable[XesEvent]) -> Iterator[tuple[XesEvent, int]]:
         yield event, last
 
 
-def _attributes(given: dict[str, Attribute | None] | dict[str, str], indent: str) -> Iterator[str]:
-    for key, value in given.items():
+def _attributes(
+    attributes: dict[str, Attribute | None] | dict[str, str], indent: str
+) -> Iterator[str]:
+    for key, value in attributes.items():
         if value is None or value == "":
             continue
         kind, text = _typed(value)

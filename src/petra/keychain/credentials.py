@@ -49,12 +49,12 @@ def chosen(own: Sequence[Sealed], name: str, version: int | None = None) -> Seal
     Raises:
         KeychainError: there is none.
     """
-    found = [one for one in own if version is None or one.version == version]
-    if not found:
+    versions = [sealed for sealed in own if version is None or sealed.version == version]
+    if not versions:
         which = f"'{name}'" if version is None else f"'{name}' of version {version}"
         message = f"no credential {which}; 'petra secret set {name}' stores one"
         raise KeychainError(message, "not_found")
-    return found[-1]
+    return versions[-1]
 
 
 def with_one_more(  # noqa: PLR0913 - what a credential is made of
@@ -62,8 +62,8 @@ def with_one_more(  # noqa: PLR0913 - what a credential is made of
 ) -> list[Sealed]:  # fmt: skip
     """Return the versions of a credential with a further one; the oldest may be dropped for it."""
     version = own[-1].version + 1 if own else 1
-    made = keys.seal(name, version, value, namespace=namespace, pools=tuple(sorted(set(pools))))
-    return [*own, made][-VERSIONS_KEPT:]
+    sealed = keys.seal(name, version, value, namespace=namespace, pools=tuple(sorted(set(pools))))
+    return [*own, sealed][-VERSIONS_KEPT:]
 
 
 def forgotten(own: Sequence[Sealed], name: str) -> list[Sealed]:
@@ -101,7 +101,9 @@ class FileCredentials:
         Raises:
             KeychainError: there is none, or it cannot be opened.
         """
-        wanted = chosen([one for one in self.all() if _is(one, namespace, name)], name, version)
+        wanted = chosen(
+            [sealed for sealed in self.all() if _is(sealed, namespace, name)], name, version
+        )
         return self.keys().open(wanted)
 
     def set(
@@ -109,12 +111,12 @@ class FileCredentials:
     ) -> int:
         """Store a further version of a credential; return its number."""
         keys = self.keys(make=True)
-        made = self.change(
+        versions = self.change(
             namespace,
             name,
             lambda own: with_one_more(own, keys, name, value, namespace=namespace, pools=pools),
         )
-        return made[-1].version
+        return versions[-1].version
 
     def remove(self, name: str, *, namespace: str = DEFAULT) -> None:
         """Forget a credential, all versions.
@@ -130,8 +132,8 @@ class FileCredentials:
         """Put other versions of a credential in the place of those that there are; return them."""
         with self._alone():
             sealed = self.all()
-            own = change([one for one in sealed if _is(one, namespace, name)])
-            self._write([*(one for one in sealed if not _is(one, namespace, name)), *own])
+            own = change([row for row in sealed if _is(row, namespace, name)])
+            self._write([*(row for row in sealed if not _is(row, namespace, name)), *own])
         return own
 
     def rotate(self) -> str:
@@ -184,5 +186,5 @@ class FileCredentials:
             os.close(folder)
 
 
-def _is(one: Sealed, namespace: str, name: str) -> bool:
-    return one.namespace == namespace and one.name == name
+def _is(sealed: Sealed, namespace: str, name: str) -> bool:
+    return sealed.namespace == namespace and sealed.name == name

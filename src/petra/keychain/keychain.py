@@ -150,15 +150,15 @@ class Secrets:
 
     async def lacking(self, names: Iterable[str]) -> list[str]:
         """Return what keeps entries from being resolved, but for somebody who does not answer: he may, later."""
-        found: list[str] = []
+        reasons: list[str] = []
         for name in names:
             try:
                 await self._resolve(name, (), dry=True)
             except KeychainError as error:
-                found += [str(error)] if error.kind != "connection" else []
+                reasons += [str(error)] if error.kind != "connection" else []
             except Later:
                 pass
-        return found
+        return reasons
 
     async def problem(self, entry: Credential) -> str | None:
         """Return what keeps an entry from being resolved, as far as can be told without asking anyone.

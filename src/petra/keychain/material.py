@@ -58,11 +58,11 @@ def text_or_object(raw: str) -> Any:
     text = raw.removesuffix("\n").removesuffix("\r")
     if text.lstrip().startswith("{"):
         try:
-            found = msgspec.json.decode(text)
+            value = msgspec.json.decode(text)
         except msgspec.MsgspecError:
             return text
-        if isinstance(found, dict):
-            return found
+        if isinstance(value, dict):
+            return value
     return text
 
 
@@ -87,21 +87,21 @@ def text_of(name: str, value: Any, *parts: str) -> str:
     raise KeychainError(message, "client_error")
 
 
-def postgres(name: str, found: Any, url: str | None) -> dict[str, Any]:
+def postgres(name: str, stored: Any, url: str | None) -> dict[str, Any]:
     """Return a connection, both as parts and as a URL.
 
     Raises:
         KeychainError: it names no host.
     """
     parts: dict[str, Any] = {}
-    for source in (url, found):
+    for source in (url, stored):
         if isinstance(source, str):
             parts.update(_from_url(name, source))
         elif isinstance(source, Mapping):
             if isinstance(source.get("url"), str):
                 parts.update(_from_url(name, source["url"]))
-            given = {_POSTGRES.get(key, key): value for key, value in source.items()}
-            parts.update({key: given[key] for key in _PARTS if given.get(key) is not None})
+            renamed = {_POSTGRES.get(key, key): value for key, value in source.items()}
+            parts.update({key: renamed[key] for key in _PARTS if renamed.get(key) is not None})
     if not parts.get("host"):
         raise KeychainError(
             f"keychain '{name}' names no host; it needs a url, or host and database"
@@ -145,6 +145,6 @@ def _from_url(name: str, url: str) -> dict[str, Any]:
         if (part := _POSTGRES.get(key, key)) in _PARTS:
             parts[part] = int(value) if part == "port" and value.isdecimal() else value
     parts["query"] = urlencode(
-        [one for one in settings if _POSTGRES.get(one[0], one[0]) not in _PARTS]
+        [setting for setting in settings if _POSTGRES.get(setting[0], setting[0]) not in _PARTS]
     )
     return {key: value for key, value in parts.items() if value}

@@ -58,19 +58,19 @@ async def fetch(
 
 
 def _token(name: str, settings: Mapping[str, Any], status: int, answer: Any) -> tuple[str, float]:
-    given = answer if isinstance(answer, Mapping) else {}
+    fields = answer if isinstance(answer, Mapping) else {}
     if status not in _OK:
-        said = given.get("error")
+        said = fields.get("error")
         why = f" ({said})" if isinstance(said, str) and said.replace("_", "").isalnum() else ""
         kind = "connection" if status >= 500 or status == 429 else "auth"
         message = f"keychain '{name}': the token server answers {status}{why}"
         raise KeychainError(message, kind)
     field = str(settings.get("token_field") or "access_token")
-    token = given.get(field)
+    token = fields.get(field)
     if not isinstance(token, str) or not token:
         raise KeychainError(f"keychain '{name}': the answer of the token server has no '{field}'")
     try:
-        ttl = float(given.get(str(settings.get("ttl_field") or "expires_in"), DEFAULT_TTL_S))
+        ttl = float(fields.get(str(settings.get("ttl_field") or "expires_in"), DEFAULT_TTL_S))
     except (TypeError, ValueError):
         ttl = DEFAULT_TTL_S
     return token, max(0.0, ttl)

@@ -77,7 +77,7 @@ def _secret(path: str, status: int, answer: Any) -> Mapping[str, Any]:
         case _:
             raise KeychainError(f"vault answers {status} for '{path}'", "connection")
     outer = answer.get("data") if isinstance(answer, Mapping) else None
-    found = outer.get("data") if isinstance(outer, Mapping) else None
-    if not isinstance(found, Mapping):
+    data = outer.get("data") if isinstance(outer, Mapping) else None
+    if not isinstance(data, Mapping):
         raise KeychainError(f"vault: '{path}' is not a secret of KV version 2", "parse")
-    return found
+    return data

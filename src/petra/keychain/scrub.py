@@ -82,9 +82,9 @@ class Scrubber:
         if not text.endswith("\n"):
             waits = max(waits, _SPELT * max(map(len, values)))
         cut = max(0, len(text) - waits)
-        for found in self._compiled().finditer(text):
-            if found.start() < cut < found.end():
-                cut = found.start()
+        for match in self._compiled().finditer(text):
+            if match.start() < cut < match.end():
+                cut = match.start()
         return self.scrub(text[:cut]), text[cut:]
 
     def _compiled(self) -> re.Pattern[str]:
@@ -138,33 +138,33 @@ def _any_spelling(char: str) -> str:
     """Return a pattern for one character in every way it is written."""
     if _PLAIN.fullmatch(char):
         return char
-    found = [re.escape(char), "".join(f"%{byte:02X}" for byte in char.encode())]
-    found.append(found[1].lower())
+    spellings = [re.escape(char), "".join(f"%{byte:02X}" for byte in char.encode())]
+    spellings.append(spellings[1].lower())
     units = char.encode("utf-16-be")
     escape = "".join(rf"\\+u{units[i : i + 2].hex()}" for i in range(0, len(units), 2))
-    found += [escape, re.sub("u([0-9a-f]{4})", lambda m: "u" + m[1].upper(), escape)]
+    spellings += [escape, re.sub("u([0-9a-f]{4})", lambda m: "u" + m[1].upper(), escape)]
     if len(char.encode("latin-1", "ignore")) == 1:
-        found.append(rf"\\+x{ord(char):02x}")
+        spellings.append(rf"\\+x{ord(char):02x}")
     if char == " ":
-        found.append(r"\+")
+        spellings.append(r"\+")
     if char in _NAMED:
-        found.append(rf"\\+{_NAMED[char]}")
+        spellings.append(rf"\\+{_NAMED[char]}")
     elif char in "\"'/\\":
-        found.append(rf"\\+{re.escape(char)}")
+        spellings.append(rf"\\+{re.escape(char)}")
     if char in _ENTITIES:
-        found += [f"&{_ENTITIES[char]};", f"&#0*{ord(char)};", f"&#x0*{ord(char):x};"]
-    return f"(?:{'|'.join(found)})"
+        spellings += [f"&{_ENTITIES[char]};", f"&#0*{ord(char)};", f"&#x0*{ord(char):x};"]
+    return f"(?:{'|'.join(spellings)})"
 
 
 def _base64(text: str) -> list[str]:
     """Return what is left of a text in base64 whatever stands before and after it."""
     raw = text.encode()
-    found: dict[str, None] = {}
+    spellings: dict[str, None] = {}
     for before in range(3):
         length = before + len(raw)
         whole = base64.b64encode(b"\0" * before + raw).decode().rstrip("=")
         core = whole[(0, 2, 3)[before] : len(whole) - (1 if length % 3 else 0)]
         if len(core) >= _SHORTEST_BASE64:
-            found[core] = None
-            found[core.replace("+", "-").replace("/", "_")] = None
-    return list(found)
+            spellings[core] = None
+            spellings[core.replace("+", "-").replace("/", "_")] = None
+    return list(spellings)

@@ -87,12 +87,12 @@ class KeyFile:
         Raises:
             KeychainError: there is one already.
         """
-        made = cls(path, [_new_key(1)])
+        box = cls(path, [_new_key(1)])
         try:
-            write_private(path, made._encoded(), fresh=True)
+            write_private(path, box._encoded(), fresh=True)
         except FileExistsError:
             raise KeychainError(f"there is a key file at {path} already; keep it") from None
-        return made
+        return box
 
     @classmethod
     def load(cls, path: Path) -> KeyFile:
@@ -127,11 +127,11 @@ class KeyFile:
         Raises:
             KeychainError: they are not as they must be.
         """
-        given = (os.environ if environ is None else environ).get(MASTER_KEY, "")
-        if not given:
+        keys = (os.environ if environ is None else environ).get(MASTER_KEY, "")
+        if not keys:
             return cls.create(path) if make and not path.exists() else cls.load(path)
         known = cls.load(path)._keys if path.exists() else []  # noqa: SLF001 - of its own class
-        return cls(path, [*known, *reversed([_from_text(one) for one in given.split(",")])])
+        return cls(path, [*known, *reversed([_from_text(text) for text in keys.split(",")])])
 
     @property
     def is_given(self) -> bool:
@@ -231,8 +231,8 @@ class KeyFile:
         for known in self._keys:
             if known.id == sealed.key:
                 about = sealed.about()
-                found: bytes = _cipher().decrypt(known.key, sealed.wrapped, about)
-                return found
+                inner: bytes = _cipher().decrypt(known.key, sealed.wrapped, about)
+                return inner
         message = f"credential '{sealed.name}' is sealed with key '{sealed.key}'"
         raise KeychainError(f"{message}, which {self._path} does not have")
 
@@ -251,10 +251,10 @@ def _new_key(number: int) -> _Key:
 _GIVEN: Final = "given-"
 
 
-def _from_text(given: str) -> _Key:
+def _from_text(text: str) -> _Key:
     """Read a key of the environment; its name follows from it, so that every server calls it the same."""
     try:
-        key = base64.b64decode(given.strip(), validate=True)
+        key = base64.b64decode(text.strip(), validate=True)
     except binascii.Error:
         key = b""
     if len(key) != _KEY_BYTES:

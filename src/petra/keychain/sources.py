@@ -106,11 +106,11 @@ class Sources(Struct, frozen=True, kw_only=True):
 
     async def _env(self, asked: EntryAsked) -> Any:
         variable = str(asked.setting("var") or asked.name)
-        found = self.environ.get(variable)
-        if not found:
+        text = self.environ.get(variable)
+        if not text:
             words = f"the variable {variable} is not set; set it where the worker runs"
             raise asked.wrong(words, "not_found")
-        return text_or_object(found)
+        return text_or_object(text)
 
     async def _file(self, asked: EntryAsked) -> Any:
         path = Path(str(asked.setting("path") or f"/run/secrets/{asked.name}"))
@@ -146,14 +146,14 @@ class Sources(Struct, frozen=True, kw_only=True):
 
     async def _text(self, asked: EntryAsked, setting: str) -> str:
         """Return a secret text: that of the entry the setting names, else of a stored credential."""
-        given = asked.setting(setting)
-        if given is None:
+        value = asked.setting(setting)
+        if value is None:
             return text_of(asked.name, await self._stored(asked), setting)
-        if not asked.refers(given):
+        if not asked.refers(value):
             message = f"{setting} names no entry of the keychain"
             words = f"{message}; a secret is not written in a playbook"
             raise asked.wrong(words, "client_error")
-        return text_of(asked.name, await asked.other(given), setting)
+        return text_of(asked.name, await asked.other(value), setting)
 
     async def _bearer(self, asked: EntryAsked) -> Any:
         return {"token": await self._text(asked, "token")}
@@ -175,18 +175,18 @@ class Sources(Struct, frozen=True, kw_only=True):
         return {"username": username, "password": password}
 
     async def _api_key(self, asked: EntryAsked) -> Any:
-        found = {"key": await self._text(asked, "key")}
+        material = {"key": await self._text(asked, "key")}
         if asked.setting("query"):
-            return {**found, "query": str(asked.setting("query"))}
-        return {**found, "header": str(asked.setting("header") or "X-Api-Key")}
+            return {**material, "query": str(asked.setting("query"))}
+        return {**material, "header": str(asked.setting("header") or "X-Api-Key")}
 
     async def _postgres(self, asked: EntryAsked) -> Any:
-        url, found = asked.setting("url"), None
+        url, stored = asked.setting("url"), None
         if url is None or asked.setting("credential") or asked.setting("ref"):
-            found = await self._stored(asked)
+            stored = await self._stored(asked)
         if asked.refers(url):
             url = text_of(asked.name, await asked.other(url), "url")
-        return postgres(asked.name, found, url)
+        return postgres(asked.name, stored, url)
 
     async def _oauth2(self, asked: EntryAsked) -> tuple[Any, float]:
         settings = asked.entry.settings
@@ -224,7 +224,7 @@ class Sources(Struct, frozen=True, kw_only=True):
             raise Later
         region = asked.setting("region")
         try:
-            found = await provider.read(
+            values = await provider.read(
                 str(asked.setting("path") or asked.name),
                 token=token,
                 region=str(region) if region is not None else None,
@@ -236,10 +236,10 @@ class Sources(Struct, frozen=True, kw_only=True):
             raise asked.wrong(message, "connection") from None
         chosen = asked.setting("map")
         if not isinstance(chosen, Mapping):
-            return dict(found)
-        if missing := sorted(str(part) for part in chosen.values() if part not in found):
+            return dict(values)
+        if missing := sorted(str(part) for part in chosen.values() if part not in values):
             raise asked.wrong(f"the secret has no '{missing[0]}'", "not_found")
-        return {str(part): found[key] for part, key in chosen.items()}
+        return {str(part): values[key] for part, key in chosen.items()}
 
 
 def _kind_of(error: OSError) -> str:

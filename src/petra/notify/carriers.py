@@ -137,10 +137,10 @@ class Carriers:
         except ToolError as error:
             return _not_let(error)
         password = await self._secret(channel.password) if channel.password else ""
-        made = mail(message, channel.sender or "", to)
+        letter = mail(message, channel.sender or "", to)
         post = Post(channel, host, port, address, password)
         try:
-            return await asyncio.to_thread(post.send, made)
+            return await asyncio.to_thread(post.send, letter)
         except asyncio.CancelledError:
             post.cut()  # the thread ends at once, however long the other side goes on
             raise

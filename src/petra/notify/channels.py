@@ -109,7 +109,7 @@ def read_notify(path: Path) -> NotifyFile:
     problems = Problems()
     tree = _decoded(text, problems)
     if problems.has_errors:
-        raise UsageError("\n".join(headline(one, str(path)) for one in problems))
+        raise UsageError("\n".join(headline(problem, str(path)) for problem in problems))
     return tree
 
 
@@ -170,8 +170,8 @@ def _wrong_with_rule(rule: ServerRule, file: NotifyFile) -> list[tuple[str, str]
         if name not in file.channels
     ]
     try:
-        for given in (rule.when, rule.title, rule.text, rule.data):
-            compile_value(given, Profile.SERVER)
+        for template in (rule.when, rule.title, rule.text, rule.data):
+            compile_value(template, Profile.SERVER)
     except ExpressionError as error:
         wrong.append((str(error), "mend the template"))
     return wrong

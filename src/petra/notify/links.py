@@ -43,8 +43,8 @@ class Links:
     @classmethod
     def of(cls, home: Path) -> Links:
         """Return those of a home; the key is made when it is not there."""
-        if given := os.environ.get(LINK_KEY_VARIABLE):
-            return cls(given.encode())
+        if key := os.environ.get(LINK_KEY_VARIABLE):
+            return cls(key.encode())
         return cls(kept(home / LINK_KEY, lambda: os.urandom(32)))
 
     def token(self, link: ActLink) -> str:

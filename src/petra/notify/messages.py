@@ -156,15 +156,15 @@ def mail(message: Outgoing, sender: str, to: Sequence[str]) -> EmailMessage:
     from email.message import EmailMessage  # noqa: PLC0415 - only for mail
     from email.utils import format_datetime  # noqa: PLC0415
 
-    made = EmailMessage()
-    made["From"] = sender
-    made["To"] = ", ".join(to)
-    made["Subject"] = " ".join(message.title.split())[:200] or "Petra"
-    made["Date"] = format_datetime(_moment(message.created))
-    made["Message-ID"] = f"<{message.id}@petra>"
-    made["Auto-Submitted"] = "auto-generated"
-    made.set_content(plain_text(message) + "\n")
-    return made
+    letter = EmailMessage()
+    letter["From"] = sender
+    letter["To"] = ", ".join(to)
+    letter["Subject"] = " ".join(message.title.split())[:200] or "Petra"
+    letter["Date"] = format_datetime(_moment(message.created))
+    letter["Message-ID"] = f"<{message.id}@petra>"
+    letter["Auto-Submitted"] = "auto-generated"
+    letter.set_content(plain_text(message) + "\n")
+    return letter
 
 
 def _moment(at: float) -> datetime:

@@ -32,14 +32,14 @@ class Post:
 
     def opened(self) -> socket.socket:
         """Connect to the address that was looked at."""
-        made = socket.create_connection((self._address, self._port), self._channel.timeout_s)
-        self._socket = made
-        return made
+        connection = socket.create_connection((self._address, self._port), self._channel.timeout_s)
+        self._socket = connection
+        return connection
 
-    def send(self, made: EmailMessage) -> Try:
+    def send(self, letter: EmailMessage) -> Try:
         """Send it; only what the server took is sent."""
         try:
-            refused = self._taken(self._connected(), made)
+            refused = self._taken(self._connected(), letter)
         except smtplib.SMTPAuthenticationError:
             return Try("it refused the log-in")
         except smtplib.SMTPRecipientsRefused as error:
@@ -51,14 +51,14 @@ class Post:
             return Try(f"it cannot be reached: {type(error).__name__}", away=True)
         return Try(f"it refused {len(refused)} of the recipients", final=True) if refused else Try()
 
-    def _taken(self, server: smtplib.SMTP, made: EmailMessage) -> dict[str, tuple[int, bytes]]:
+    def _taken(self, server: smtplib.SMTP, letter: EmailMessage) -> dict[str, tuple[int, bytes]]:
         """Have a mail taken; a server that hangs up after it took one has it nevertheless."""
         try:
             if self._channel.tls == "starttls":
                 server.starttls(context=ssl.create_default_context())
             if self._channel.username:
                 server.login(self._channel.username, self._password)
-            refused = server.send_message(made)
+            refused = server.send_message(letter)
             with contextlib.suppress(smtplib.SMTPException, OSError):
                 server.quit()
         finally:
@@ -87,5 +87,5 @@ class _SmtpsTo(_SmtpTo):
     """The same, encrypted from the start."""
 
     def _get_socket(self, host: str, port: int, timeout: float) -> socket.socket:
-        made = super()._get_socket(host, port, timeout)
-        return ssl.create_default_context().wrap_socket(made, server_hostname=host)
+        connection = super()._get_socket(host, port, timeout)
+        return ssl.create_default_context().wrap_socket(connection, server_hostname=host)

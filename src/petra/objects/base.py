@@ -266,8 +266,8 @@ class ExecutionObjects:
             ObjectError: it is no reference, belongs to another execution, is missing or broken.
         """
         if is_reference(reference) and "pieces" in reference:
-            pieces = {one["key"]: await self.get(one) for one in objects_of(reference)}
-            return look_through(reference, lambda one: pieces[one["key"]])
+            pieces = {piece["key"]: await self.get(piece) for piece in objects_of(reference)}
+            return look_through(reference, lambda piece: pieces[piece["key"]])
         checked = self.checked(reference)
         return walk(checked.as_data(), await self._objects.get(checked))
 

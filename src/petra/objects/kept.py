@@ -40,13 +40,13 @@ class Kept:
         self._found.move_to_end(key)
         return self._found[key][0]
 
-    def put(self, key: str, found: Any, size: int) -> None:
+    def put(self, key: str, value: Any, size: int) -> None:
         """Keep an object of so many bytes; others make room."""
         if key in self._found or size > self._most:
             return
-        self._found[key] = made = found, size, max(size, weigh(found))
+        self._found[key] = entry = value, size, max(size, weigh(value))
         self.size += size
-        self._weight += made[2]
+        self._weight += entry[2]
         while self.size > self._most or self._is_heavy():
             _, (_, size, weight) = self._found.popitem(last=False)
             self.size -= size

@@ -210,8 +210,8 @@ def _write_all(folder: Path, parts: Iterator[bytes], name: Callable[[], Path]) -
         with contextlib.suppress(FileNotFoundError):
             Path(beside).unlink()
         raise
-    for one in (folder, folder.parent):
-        _sync(one)
+    for place in (folder, folder.parent):
+        _sync(place)
 
 
 def _sync(folder: Path) -> None:

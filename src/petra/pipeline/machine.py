@@ -183,8 +183,8 @@ class Machine:
     def loaded(self, values: Sequence[Any]) -> Next:
         """Take the objects that were to be loaded, an ``UnreadableError`` for what could not be read; say what is next."""
         assert self._followed is not None, "only what was asked for is loaded"
-        for reference, one in zip(self._loading, values, strict=True):
-            self._followed.put(reference, one)
+        for reference, value in zip(self._loading, values, strict=True):
+            self._followed.put(reference, value)
         self._loading = ()
         came, self._came = self._came, None
         return self.advance(*came) if came is not None else self._go_on(self._wait, again=True)

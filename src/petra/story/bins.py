@@ -87,9 +87,9 @@ class Bins:
         end = len(story)
         if end % self._every:
             return
-        made = _sum(story, end - self._every, end, self._steps(story, end - self._every, end))
-        self._bins.append(made)
-        for step, counts in made.steps.items():
+        total = _sum(story, end - self._every, end, self._steps(story, end - self._every, end))
+        self._bins.append(total)
+        for step, counts in total.steps.items():
             self._ends.setdefault(step, []).append(end)
             self._counts.setdefault(step, []).append(counts)
 
@@ -109,7 +109,7 @@ class Bins:
 
     def _steps(self, story: Story, begin: int, end: int) -> dict[int, StepCounts]:
         """Return what had become by ``end`` of the steps that records are about; a bin ends at ``begin``."""
-        found: dict[int, _Counting] = {}
+        countings: dict[int, _Counting] = {}
         kinds, running = list(story.types), _running(story)
         columns = (story.step, story.type, story.flag, story.run, story.delta)
         for n, (step, kind, flag, run, delta) in enumerate(
@@ -117,13 +117,13 @@ class Bins:
         ):
             for place in delta[::2]:  # a run can go away with a record that names another step
                 other = running.get(place)
-                if other is not None and other not in found:
-                    found[other] = _Counting(self._by(other, begin))
+                if other is not None and other not in countings:
+                    countings[other] = _Counting(self._by(other, begin))
             if step >= 0:
-                if step not in found:
-                    found[step] = _Counting(self._by(step, begin))
-                found[step].count(n, kinds[kind], flag, run)
-        return {step: counting.told() for step, counting in found.items()}
+                if step not in countings:
+                    countings[step] = _Counting(self._by(step, begin))
+                countings[step].count(n, kinds[kind], flag, run)
+        return {step: counting.told() for step, counting in countings.items()}
 
     def _by(self, step: int, end: int) -> StepCounts:
         known = bisect_right(self._ends.get(step, []), end)

@@ -131,13 +131,13 @@ class Story:
     def _number(self, place: Place) -> int:
         return self.places.setdefault(place, len(self.places))
 
-    def _ready(self, made: SlimToken, origin: str) -> None:
-        key = (made.step, origin, made.arc)
+    def _ready(self, token: SlimToken, origin: str) -> None:
+        key = (token.step, origin, token.arc)
         number = self._by_arc.get(key)
         if number is None:
-            arc = (origin, made.arc) if origin else None
-            number = self._by_arc[key] = self._number(Place(made.step, "ready", arc))
-        self._put(made.id, number)
+            arc = (origin, token.arc) if origin else None
+            number = self._by_arc[key] = self._number(Place(token.step, "ready", arc))
+        self._put(token.id, number)
 
     def _running(self, step: str) -> int:
         number = self._inside.get(step)
@@ -158,9 +158,9 @@ class Story:
             self._came[run] = self._live[event.consumed[0]]
         self._take(event.consumed)
         self._put(run, self._running(event.step))
-        made = RunHistory(len(self.runs) + 1, event, seq, at)
-        self.runs.append(made)
-        self._numbers[run] = made.number
+        history = RunHistory(len(self.runs) + 1, event, seq, at)
+        self.runs.append(history)
+        self._numbers[run] = history.number
 
     def ended(self, event: SlimEvent, seq: int, at: float) -> None:
         """A run ended, or tokens did that never became one."""
@@ -177,11 +177,11 @@ class Story:
 
     def produced(self, event: SlimEvent, _seq: int, _at: float) -> None:
         """Tokens were made by a step; of a group that somebody changed, by the step that fanned out."""
-        made = event.produced
-        if made is None:
+        produced = event.produced
+        if produced is None:
             return
         origin = event.step or self._groups.get(str(event.group), "")
-        for token in (made,) if isinstance(made, SlimToken) else made:
+        for token in (produced,) if isinstance(produced, SlimToken) else produced:
             self._ready(token, origin)
 
     def left(self, event: SlimEvent, seq: int, at: float) -> None:

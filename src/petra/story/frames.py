@@ -129,20 +129,20 @@ def _binned(story: Story, begin: int, end: int, bins: int) -> Frames:
     """
     size = 1 << (-(-(end - begin) // bins) - 1).bit_length()
     made = _bins(story, begin, end, size)
-    while len(made) > 1 and sum(len(one.steps) for _, one in made) > STEPS_TOLD_MAX:
+    while len(made) > 1 and sum(len(moment.steps) for _, moment in made) > STEPS_TOLD_MAX:
         size *= 2
         made = _bins(story, begin, end, size)
     ends = [stop for stop, _ in made]
-    named = [one.named for _, one in made]
+    named = [moment.named for _, moment in made]
     first = story.at[begin]
     return Frames(
         **_head(story, begin), dt=[_ms(b - a) for a, b in pairwise([first, *(story.at[stop - 1] for stop in ends)])],
         type=[story.type[n] for n in named], step=[story.step[n] for n in named],
-        run=[story.run[n] for n in named], flag=[one.flag for _, one in made],
-        delta=[_flat(one.net) for _, one in made], seq=ends, came=[_flat(one.came) for _, one in made],
+        run=[story.run[n] for n in named], flag=[moment.flag for _, moment in made],
+        delta=[_flat(moment.net) for _, moment in made], seq=ends, came=[_flat(moment.came) for _, moment in made],
         marked=[n + 1 for n in named], marked_ms=[_ms(story.at[n] - first) for n in named],
-        gap=[(_ms(one.gap[0] - first), _ms(one.gap[1] - first)) for _, one in made],
-        became=[[_became(story, step, by, stop, first) for step, by in one.steps.items()] for stop, one in made],
+        gap=[(_ms(moment.gap[0] - first), _ms(moment.gap[1] - first)) for _, moment in made],
+        became=[[_became(story, step, by, stop, first) for step, by in moment.steps.items()] for stop, moment in made],
     )  # fmt: skip
 
 

@@ -36,9 +36,9 @@ class IterationHistory:
 
     def end(self, seq: int, at: float, ended: SlimTurn) -> None:
         """Note how it ended; what ran nowhere took as long as it was waited for."""
-        tried = [one for one in ended.attempts if not one.noop]
+        tried = [attempt for attempt in ended.attempts if not attempt.noop]
         self.state, self.last, self.tries = OK if ended.ok else FAILED, seq, len(tried)
-        took = sum(one.duration_ms for one in tried)
+        took = sum(attempt.duration_ms for attempt in tried)
         self.ms = took if tried else max(0.0, at - self.since) * 1000
         if ended.error is not None:
             self.error = f"{ended.error.kind}: {ended.error.message}"

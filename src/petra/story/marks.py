@@ -64,8 +64,8 @@ def flag_of(event: SlimEvent) -> int:
         flag |= OPERATOR
     for turn in event.ended:
         flag |= 0 if turn.ok else FAILS
-    for one in event.attempts:
-        flag |= RETRIES if one.action == "retry" else 0
+    for attempt in event.attempts:
+        flag |= RETRIES if attempt.action == "retry" else 0
     if event.armed is not None and event.armed.items:
         flag |= PERSON
     return flag

@@ -48,10 +48,10 @@ class RunHistory:
     def finish(self, event: SlimEvent, seq: int, at: float) -> None:
         """Note its boundary event."""
         self.over("failed" if event.type == "step.failed" else "done", seq, at)
-        for one in event.attempts:
-            if not one.noop:
+        for attempt in event.attempts:
+            if not attempt.noop:
                 self.tries += 1
-                self.retries += one.action == "retry"
+                self.retries += attempt.action == "retry"
         self.administrative = self.administrative or event.administrative is not None
         if event.error is not None:
             self.error, self.message = event.error.kind, event.error.message

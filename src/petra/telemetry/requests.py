@@ -24,10 +24,10 @@ SERVER_ERRORS: Final = 500
 class RequestSpan:
     """A request that is being answered."""
 
-    def __init__(self, sends: TakesSpans, given: str, began: float) -> None:
+    def __init__(self, sends: TakesSpans, header: str, began: float) -> None:
         """Make one; ``given`` is the ``traceparent`` that it came with, if any."""
         self._sends = sends
-        self._above = read_header(given)
+        self._above = read_header(header)
         self._began = began
         trace = self._above.trace if self._above is not None else secrets.randbits(128) or 1
         self.span = SpanId(trace, secrets.randbits(64) or 1)
@@ -56,6 +56,6 @@ class RequestSpans:
     def __init__(self, sends: TakesSpans) -> None:
         self._sends = sends
 
-    def begin(self, given: str, at: float) -> RequestSpan:
+    def begin(self, header: str, at: float) -> RequestSpan:
         """Return the span of a request that came with a ``traceparent``, or with none."""
-        return RequestSpan(self._sends, given, at)
+        return RequestSpan(self._sends, header, at)

@@ -64,9 +64,9 @@ def in_folder(folder: Path, pattern: str) -> list[SeenFile]:
     """Return the files of a folder that fit, by path."""
     deep = pattern.startswith(DEEP) or "/" in pattern
     files: list[SeenFile] = []
-    for one in _walk(str(folder), "", deep=deep):
-        if fits(one.path, pattern):
-            files.append(one)
+    for file in _walk(str(folder), "", deep=deep):
+        if fits(file.path, pattern):
+            files.append(file)
             _bound(files)
     return sorted(files)
 
@@ -116,9 +116,9 @@ async def in_bucket(bucket: ObjectStore, pattern: str) -> list[SeenFile]:
     try:
         async for page in bucket.list():
             files += [
-                SeenFile(one["path"], one["size"], one["last_modified"].timestamp())
-                for one in page
-                if not _is_hidden(one["path"]) and fits(one["path"], pattern)
+                SeenFile(item["path"], item["size"], item["last_modified"].timestamp())
+                for item in page
+                if not _is_hidden(item["path"]) and fits(item["path"], pattern)
             ]
             _bound(files)
     except UsageError:
@@ -143,15 +143,15 @@ def _in_a_line(error: Exception) -> str:
     return " ".join(said.split())[:SAID_MAX]
 
 
-def file_event(folder: str, one: SeenFile) -> dict[str, Any]:
+def file_event(folder: str, file: SeenFile) -> dict[str, Any]:
     """Return a file as an event."""
     base = folder.rstrip("/") if is_bucket(folder) else str(Path(folder).absolute()).rstrip("/")
     return {
-        "kind": "file", "folder": folder, "path": one.path, "name": one.path.rpartition("/")[2], "size": one.size,
-        "modified": timestamp(one.modified), "file": f"{base}/{one.path}",
+        "kind": "file", "folder": folder, "path": file.path, "name": file.path.rpartition("/")[2], "size": file.size,
+        "modified": timestamp(file.modified), "file": f"{base}/{file.path}",
     }  # fmt: skip
 
 
 def settled(files: Sequence[SeenFile], now: float, settle_s: float) -> list[SeenFile]:
     """Return the files that nobody writes any more, as far as can be seen."""
-    return [one for one in files if now - one.modified >= settle_s]
+    return [file for file in files if now - file.modified >= settle_s]

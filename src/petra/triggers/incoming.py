@@ -59,23 +59,23 @@ class Occurrence(NamedTuple):
     id: str
 
 
-def occurrences_in(hook: Webhook, given: Incoming) -> list[Occurrence]:
+def occurrences_in(hook: Webhook, request: Incoming) -> list[Occurrence]:
     """Return the events that a request holds.
 
     Raises:
         RefusedRequestError: it cannot be read.
     """
     if hook.format == "cloudevents":
-        return list(_cloud_events(given))
+        return list(_cloud_events(request))
     event = {
-        "kind": "webhook", "time": timestamp(given.now), "method": given.method, "headers": _shown(hook, given.headers),
-        "query": dict(given.query), "body": _content(given),
+        "kind": "webhook", "time": timestamp(request.now), "method": request.method, "headers": _shown(hook, request.headers),
+        "query": dict(request.query), "body": _content(request),
     }  # fmt: skip
-    return [Occurrence(event, given.id or _idempotency_key(given))]
+    return [Occurrence(event, request.id or _idempotency_key(request))]
 
 
-def _idempotency_key(given: Incoming) -> str:
-    key = given.headers.get("idempotency-key", "")
+def _idempotency_key(request: Incoming) -> str:
+    key = request.headers.get("idempotency-key", "")
     return f"idempotency-key:{key}" if key else ""
 
 
@@ -84,15 +84,15 @@ def _shown(hook: Webhook, headers: Mapping[str, str]) -> dict[str, str]:
     return {name: value for name, value in headers.items() if name not in hidden}
 
 
-def _content(given: Incoming) -> Any:
-    kind = given.media_type
-    if not given.body:
+def _content(request: Incoming) -> Any:
+    kind = request.media_type
+    if not request.body:
         return None
     if kind == "application/x-www-form-urlencoded":
-        return _form(given.body)
+        return _form(request.body)
     if kind in ("", "application/json") or kind.endswith("+json"):
-        return _json(given.body)
-    return _text(given.body)
+        return _json(request.body)
+    return _text(request.body)
 
 
 def _json(body: bytes) -> Any:
@@ -119,10 +119,10 @@ def _form(body: bytes) -> dict[str, str]:
 # CloudEvents
 
 
-def _cloud_events(given: Incoming) -> Iterator[Occurrence]:
-    kind = given.media_type
+def _cloud_events(request: Incoming) -> Iterator[Occurrence]:
+    kind = request.media_type
     if kind == _BATCHED:
-        batch = _json(given.body)
+        batch = _json(request.body)
         if not isinstance(batch, list):
             raise RefusedRequestError("a batch of CloudEvents is a list")
         if len(batch) > BATCH_MAX:
@@ -130,9 +130,9 @@ def _cloud_events(given: Incoming) -> Iterator[Occurrence]:
         for number, one in enumerate(batch):
             yield _structured(one, f"event {number + 1} of the batch")
     elif kind == _STRUCTURED:
-        yield _structured(_json(given.body), "the event")
-    elif "ce-specversion" in given.headers:
-        yield _binary(given)
+        yield _structured(_json(request.body), "the event")
+    elif "ce-specversion" in request.headers:
+        yield _binary(request)
     else:
         words = f"'{kind or 'nothing'}' without ce- headers is no CloudEvent"
         raise RefusedRequestError(f"{words}; send {_STRUCTURED}, {_BATCHED}, or ce- headers")
@@ -147,30 +147,30 @@ def _structured(event: Any, where: str) -> Occurrence:
     return _occurred(event)
 
 
-def _binary(given: Incoming) -> Occurrence:
+def _binary(request: Incoming) -> Occurrence:
     """Read an event whose attributes are headers; those are not signed, so a signed id comes before theirs."""
-    found = {
+    attributes = {
         name.removeprefix("ce-"): unquote(value)
-        for name, value in given.headers.items()
+        for name, value in request.headers.items()
         if name.startswith("ce-")
     }
-    _must_be_one(found, "the event")
-    event: dict[str, Any] = {**found}
-    if given.media_type:
-        event["datacontenttype"] = given.headers["content-type"]
-    if given.body:
-        event |= _data(given)
+    _must_be_one(attributes, "the event")
+    event: dict[str, Any] = {**attributes}
+    if request.media_type:
+        event["datacontenttype"] = request.headers["content-type"]
+    if request.body:
+        event |= _data(request)
     occurred = _occurred(event)
-    return occurred._replace(id=given.id) if given.id else occurred
+    return occurred._replace(id=request.id) if request.id else occurred
 
 
-def _data(given: Incoming) -> dict[str, Any]:
+def _data(request: Incoming) -> dict[str, Any]:
     try:
-        return {"data": _content(given)}
+        return {"data": _content(request)}
     except RefusedRequestError:
-        if "json" in given.media_type:
+        if "json" in request.media_type:
             raise
-        return {"data_base64": base64.b64encode(given.body).decode()}
+        return {"data_base64": base64.b64encode(request.body).decode()}
 
 
 def _occurred(event: dict[str, Any]) -> Occurrence:

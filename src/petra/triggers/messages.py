@@ -36,22 +36,22 @@ class NatsMessage(NamedTuple):
     stored: StreamPlace | None = None
 
 
-def message_occurrence(given: NatsMessage) -> Occurrence:
+def message_occurrence(message: NatsMessage) -> Occurrence:
     """Return the event that a message is."""
     event = {
-        "kind": "message", "time": given.time, "subject": given.subject, "headers": dict(given.headers),
-        **_content(given.data),
+        "kind": "message", "time": message.time, "subject": message.subject, "headers": dict(message.headers),
+        **_content(message.data),
     }  # fmt: skip
-    if given.stored is not None:
-        event |= {"stream": given.stored.stream, "sequence": given.stored.sequence}
-    return Occurrence(event, _id(given))
+    if message.stored is not None:
+        event |= {"stream": message.stored.stream, "sequence": message.stored.sequence}
+    return Occurrence(event, _id(message))
 
 
-def _id(given: NatsMessage) -> str:
-    for name, value in given.headers.items():
+def _id(message: NatsMessage) -> str:
+    for name, value in message.headers.items():
         if name.lower() == MESSAGE_ID.lower() and value:
             return plain_key(f"id:{value}")
-    return plain_key("seq:{}:{}:{}".format(*given.stored)) if given.stored is not None else ""
+    return plain_key("seq:{}:{}:{}".format(*message.stored)) if message.stored is not None else ""
 
 
 def _content(data: bytes) -> dict[str, Any]:

@@ -88,9 +88,9 @@ class TriggerRules:
         answer = self._answer.render({"event": event, "execution": execution, NOW: now})
         assert isinstance(answer, dict), "it is written as one"
         status = _status(answer["status"], execution)
-        given = answer["headers"]
-        assert isinstance(given, dict), "so is this"
-        headers = {str(name): _header(name, value) for name, value in given.items()}
+        written = answer["headers"]
+        assert isinstance(written, dict), "so is this"
+        headers = {str(name): _header(name, value) for name, value in written.items()}
         body = execution.get("output") if answer["body"] is None else answer["body"]
         return Response(status, headers, body)
 

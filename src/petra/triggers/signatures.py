@@ -53,7 +53,7 @@ def secrets_in(value: Any) -> tuple[str, ...]:
     """Return the secrets that a stored credential holds: a text, or several of which each is good, while one is replaced."""
     secrets = value.get("secret", value.get("secrets")) if isinstance(value, Mapping) else value
     several = secrets if isinstance(secrets, list) else [secrets]
-    return tuple(one for one in several if isinstance(one, str) and one)
+    return tuple(secret for secret in several if isinstance(secret, str) and secret)
 
 
 def verify(hook: Webhook, secrets: Sequence[str], headers: Mapping[str, str], body: bytes, now: float) -> str:  # fmt: skip
@@ -65,58 +65,62 @@ def verify(hook: Webhook, secrets: Sequence[str], headers: Mapping[str, str], bo
     return _WAYS[hook.verify](Signing(hook, secrets, headers, body, now))
 
 
-def _standard(given: Signing) -> str:
-    name, at = given.header("webhook-id"), given.header("webhook-timestamp")
-    wanted = [signed(secret, name, _number(at), given.body) for secret in given.secrets]
-    _must_match(wanted, given.header("webhook-signature").split(" "))
-    _must_be_fresh(given, _number(at))
+def _standard(request: Signing) -> str:
+    name, at = request.header("webhook-id"), request.header("webhook-timestamp")
+    wanted = [signed(secret, name, _number(at), request.body) for secret in request.secrets]
+    _must_match(wanted, request.header("webhook-signature").split(" "))
+    _must_be_fresh(request, _number(at))
     return f"id:{name}"
 
 
-def _hmac(given: Signing) -> str:
-    assert given.hook.header is not None, "it is checked"
-    return _of_body(given, given.hook.header, given.hook.prefix)
+def _hmac(request: Signing) -> str:
+    assert request.hook.header is not None, "it is checked"
+    return _of_body(request, request.hook.header, request.hook.prefix)
 
 
-def _github(given: Signing) -> str:
-    return _of_body(given, "X-Hub-Signature-256", "sha256=")
+def _github(request: Signing) -> str:
+    return _of_body(request, "X-Hub-Signature-256", "sha256=")
 
 
-def _of_body(given: Signing, header: str, prefix: str) -> str:
+def _of_body(request: Signing, header: str, prefix: str) -> str:
     """Judge a signature of the body alone; two with the same body are the same event."""
-    signature = given.header(header)
-    hook = given.hook
-    macs = [hmac.digest(one.encode(), given.body, hook.algorithm) for one in given.secrets]
+    signature = request.header(header)
+    hook = request.hook
+    macs = [
+        hmac.digest(secret.encode(), request.body, hook.algorithm) for secret in request.secrets
+    ]
     if hook.encoding == "hex":
         _must_match([prefix + mac.hex() for mac in macs], [signature])
     else:
         _must_match([prefix + base64.b64encode(mac).decode() for mac in macs], [signature])
-    return _body_id(given)
+    return _body_id(request)
 
 
-def _stripe(given: Signing) -> str:
-    parts = [part.partition("=") for part in given.header("Stripe-Signature").split(",")]
+def _stripe(request: Signing) -> str:
+    parts = [part.partition("=") for part in request.header("Stripe-Signature").split(",")]
     at = next((value for name, _, value in parts if name.strip() == "t"), "")
-    content = b"%b.%b" % (at.encode(), given.body)
-    wanted = [hmac.digest(one.encode(), content, "sha256").hex() for one in given.secrets]
+    content = b"%b.%b" % (at.encode(), request.body)
+    wanted = [hmac.digest(secret.encode(), content, "sha256").hex() for secret in request.secrets]
     _must_match(wanted, [value for name, _, value in parts if name.strip() == "v1"])
-    _must_be_fresh(given, _number(at))
-    return _body_id(given)
+    _must_be_fresh(request, _number(at))
+    return _body_id(request)
 
 
-def _slack(given: Signing) -> str:
-    at = given.header("X-Slack-Request-Timestamp")
-    content = b"v0:%b:%b" % (at.encode(), given.body)
-    wanted = ["v0=" + hmac.digest(one.encode(), content, "sha256").hex() for one in given.secrets]
-    _must_match(wanted, [given.header("X-Slack-Signature")])
-    _must_be_fresh(given, _number(at))
-    return _body_id(given)
+def _slack(request: Signing) -> str:
+    at = request.header("X-Slack-Request-Timestamp")
+    content = b"v0:%b:%b" % (at.encode(), request.body)
+    wanted = [
+        "v0=" + hmac.digest(secret.encode(), content, "sha256").hex() for secret in request.secrets
+    ]
+    _must_match(wanted, [request.header("X-Slack-Signature")])
+    _must_be_fresh(request, _number(at))
+    return _body_id(request)
 
 
-def _token(given: Signing) -> str:
-    assert given.hook.header is not None, "it is checked"
-    token = given.header(given.hook.header).removeprefix("Bearer ")
-    _must_match(given.secrets, [token])
+def _token(request: Signing) -> str:
+    assert request.hook.header is not None, "it is checked"
+    token = request.header(request.hook.header).removeprefix("Bearer ")
+    _must_match(request.secrets, [token])
     return ""
 
 
@@ -134,8 +138,8 @@ _WAYS: Final[Mapping[str, Callable[[Signing], str]]] = MappingProxyType(
 
 def _must_match(wanted: Sequence[str], signatures: Sequence[str]) -> None:
     fits = [
-        hmac.compare_digest(one.encode(), other.encode("utf-8", "replace"))
-        for one in wanted
+        hmac.compare_digest(mac.encode(), other.encode("utf-8", "replace"))
+        for mac in wanted
         for other in signatures[:SIGNATURES_MAX]
     ]
     if not any(fits):
@@ -148,13 +152,13 @@ def _number(text: str) -> int:
     return int(text)
 
 
-def _must_be_fresh(given: Signing, at: int) -> None:
-    away = given.now - at
-    if abs(away) > given.hook.window_s:
+def _must_be_fresh(request: Signing, at: int) -> None:
+    away = request.now - at
+    if abs(away) > request.hook.window_s:
         side = "old" if away > 0 else "ahead of our clock"
-        words = f"the request is {math.ceil(abs(away)):,} seconds {side}; {given.hook.window_s:g} are allowed"
+        words = f"the request is {math.ceil(abs(away)):,} seconds {side}; {request.hook.window_s:g} are allowed"
         raise UnverifiedError(words, is_old=True)
 
 
-def _body_id(given: Signing) -> str:
-    return f"body:{hashlib.sha256(given.body).hexdigest()}"
+def _body_id(request: Signing) -> str:
+    return f"body:{hashlib.sha256(request.body).hexdigest()}"
