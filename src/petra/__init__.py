@@ -102,11 +102,11 @@ _PLACES = {
 }  # fmt: skip
 
 if not TYPE_CHECKING:
-    __getattr__ = lazy(__name__, _PLACES)
+    __getattr__, __dir__ = lazy(__name__, _PLACES)
 
 
 def run(  # noqa: PLR0913 - each is a choice of its own
-    file: str | Path,
+    playbook: Playbook | str | Path,
     workload: dict[str, Any] | None = None,
     *,
     home: str | Path = ".petra",
@@ -116,19 +116,22 @@ def run(  # noqa: PLR0913 - each is a choice of its own
 ) -> Result:
     """Run a playbook here, durably, until it ends or waits for the world.
 
-    It may call playbooks beside its file, in the folders of ``library``, and those that were applied in ``home``.
+    A playbook is a path, or what ``read`` returned. It may call playbooks beside its file, in the folders of ``library``, and those that were applied in ``home``.
     ``store`` may be the address of a PostgreSQL database, which several programs may share. A net that is sure to get
     stuck or to pile up is refused, unless ``allow_unsound``.
 
     Raises:
+        OSError: the file of the playbook cannot be read.
         InvalidPlaybookError: the playbook has errors.
         HeldError: another process is using ``home``.
-        UsageError: an event loop runs here already, as in a notebook; use ``petra.open`` there.
+        UnavailableError: the database cannot be reached.
+        UsageError: the workload is no object of JSON; or an event loop runs here already, as in a notebook: use
+            ``petra.open`` there.
     """
-    from petra.embedded import run_file  # noqa: PLC0415 - importing petra costs nothing
+    from petra.embedded import run_playbook  # noqa: PLC0415 - importing petra costs nothing
 
-    return run_file(
-        Path(file), workload, home=Path(home), store=store, allow_unsound=allow_unsound,
+    return run_playbook(
+        playbook, workload, home=Path(home), store=store, allow_unsound=allow_unsound,
         library=[Path(folder) for folder in library],
     )  # fmt: skip
 
@@ -156,9 +159,10 @@ def open(  # noqa: A001 - petra.open, as in "open the folder"
 
 
 def read(file: str | Path) -> Playbook:
-    """Read a playbook and check it: what ``OpenHome``, ``petra.net`` and ``petra.testing`` take.
+    """Read a playbook and check it: what ``run``, ``OpenHome``, ``petra.net`` and ``petra.testing`` take.
 
     Raises:
+        OSError: the file cannot be read.
         InvalidPlaybookError: it has errors; ``problems`` has all of them.
     """
     from petra.embedded import read_file  # noqa: PLC0415 - importing petra costs nothing

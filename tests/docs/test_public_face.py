@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import importlib
+import pydoc
 import subprocess
 import sys
 import types
@@ -143,6 +145,36 @@ def test_what_is_read_can_be_proved_compiled_and_simulated(root: Path) -> None:
     simulation.start({"name": "Ada"})
     simulation.run()
     assert (simulation.status()[0], simulation.output) == ("completed", "Hello!")
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_help_and_completion_show_what_is_imported_when_it_is_asked_for(module: str) -> None:
+    place = importlib.import_module(module)
+    assert set(place.__all__) <= set(dir(place))
+    names = public_names(module)
+    shown = pydoc.plain(pydoc.render_doc(place))
+    assert [name for name in names if name not in shown] == []
+    assert [name for name, thing in names.items() if not pydoc.render_doc(thing)] == []
+
+
+def test_what_a_prompt_shows_of_nets_and_cases_fits_on_a_line(root: Path) -> None:
+    from petra import net, testing  # noqa: PLC0415 - as a program does
+
+    coffee = net.Net.of(
+        "coffee", places="coin cup", transitions=[net.Transition.of("pay", "coin -> cup")]
+    )
+    assert repr(coffee) == "<Net coffee: 2 places, 1 transition>"
+    suite = testing.load_suite(root / "examples/hello.test.yaml")
+    result = testing.run_case(suite.cases[0])
+    assert [text for text in map(repr, (suite, result)) if len(text) > 400] == []
+    assert "name='the world is greeted by default'" in repr(result)
+
+
+def test_a_test_file_is_named_by_a_string_as_well(root: Path) -> None:
+    from petra import testing  # noqa: PLC0415 - as a program does
+
+    suite = testing.load_suite(str(root / "examples/hello.test.yaml"), [str(root / "examples")])
+    assert [testing.run_case(case).result for case in suite.cases] == ["passed", "passed"]
 
 
 def test_a_name_that_is_not_public_is_not_found() -> None:

@@ -47,6 +47,29 @@ def test_a_playbook_with_errors_is_refused_before_anything_is_made(tmp_path: Pat
 
 
 @pytest.mark.slow
+def test_a_playbook_that_was_read_runs_as_its_file_does(root: Path, tmp_path: Path) -> None:
+    book = petra.read(root / "examples/hello.yaml")
+    result = petra.run(book, {"name": "Ada"}, home=tmp_path / "home")
+    assert (result.status, result.output) == ("completed", "Hello, Ada!")
+
+
+async def _asked_for_nobody(home: Path) -> list[str]:
+    """Ask for an execution that there is not, in every way there is."""
+    async with petra.open(home) as local:
+        asked = [
+            local.get("x"), local.rest("x"), local.signal("x", "s"), local.cancel("x"),
+            local.complete("x", "s", "approve", actor="ada"), local.records("x"), anext(local.follow("x")),
+        ]  # fmt: skip
+        answers = await asyncio.gather(*asked, return_exceptions=True)
+    return [f"{type(answer).__name__}: {answer}" for answer in answers]
+
+
+def test_whatever_is_asked_of_an_execution_that_there_is_not_says_so(tmp_path: Path) -> None:
+    answers = asyncio.run(_asked_for_nobody(tmp_path / "home"))
+    assert set(answers) == {"UnknownExecutionError: there is no execution 'x'"}
+
+
+@pytest.mark.slow
 @pytest.mark.spec("S22", "S3")
 def test_a_playbook_runs_with_the_files_beside_it_as_they_were_when_it_began(
     root: Path, tmp_path: Path

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 __all__ = ["ApiToken", "Attempts", "Audit", "Register", "Session", "TooManyError", "User"]
 
 if not TYPE_CHECKING:  # whoever opens a folder asks for its safe only
-    __getattr__ = lazy(
+    __getattr__, __dir__ = lazy(
         __name__,
         {
             "Attempts": "petra.accounts.attempts",

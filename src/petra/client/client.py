@@ -203,7 +203,7 @@ class Client(ClientReads):
         async for item in self._items("/work-items", **asked):
             yield item
 
-    async def apply(self, file: Path, *, allow_unsound: bool = False) -> dict[str, Any]:
+    async def apply(self, file: str | Path, *, allow_unsound: bool = False) -> dict[str, Any]:
         """Apply a playbook: it is the current one of its path from then on.
 
         A net that is sure to get stuck or to pile up is refused, unless ``allow_unsound``.
@@ -274,8 +274,8 @@ def _of(execution: str) -> str:
     return f"/executions/{quote(execution, safe='')}"
 
 
-def _text(file: Path) -> dict[str, str]:
-    return {"text": file.read_text("utf-8")}
+def _text(file: str | Path) -> dict[str, str]:
+    return {"text": Path(file).read_text("utf-8")}
 
 
 def _key() -> str:

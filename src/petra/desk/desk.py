@@ -23,7 +23,7 @@ from petra.desk.result import Result, records_of, refusal, result_of
 from petra.desk.starting import How
 from petra.engine import Answered, Engine
 from petra.engine.answers import AsSent
-from petra.engine.cache import Entry
+from petra.engine.cache import Entry, UnknownExecutionError
 from petra.engine.catalogue import applied_data
 from petra.engine.feed import Subscription
 from petra.engine.following import follow
@@ -201,9 +201,15 @@ class Desk:
         return await cache.read(execution) if entry.busy else entry
 
     async def records(self, who: Principal, execution: str) -> list[Record]:
-        """Return the log of an execution."""
+        """Return the log of an execution.
+
+        Raises:
+            UnknownExecutionError: it has none.
+        """
         who.must(May.SEE)
-        return await records_of(self.engine.store, execution)
+        if records := await records_of(self.engine.store, execution):
+            return records
+        raise UnknownExecutionError(f"there is no execution '{execution}'")
 
     async def executions(
         self,

@@ -35,13 +35,22 @@ class Result(Struct, frozen=True):
 
     id: str
     playbook: str
+    """Its name."""
     status: str
+    """``completed``, ``partial``, ``failed`` or ``aborted`` when it ended; ``waiting``, ``stuck`` or ``paused`` when it
+    rests; ``running`` or ``compensating`` before; ``refused`` if it did not begin."""
     reason: str
+    """What it waits for (``human``, ``signal``, ``timer``, …), or why it ended as it did."""
     output: Any
+    """What the playbook says its output is."""
     ctx: dict[str, Any]
+    """Its variables, as they are now."""
     counts: dict[str, int]
+    """How many step runs ``started``, were ``done``, ``failed``, …"""
     failures: list[dict[str, Any]]
+    """What went wrong on the way, whether it was dealt with or not: the first hundred."""
     error: dict[str, Any] | None
+    """Why it failed, if it did: kind, message, and what else is known."""
     work_items: list[dict[str, Any]] = field(default_factory=list)
     """What people are asked to do: step, title, state, holder, users, roles, actions, and what their answer needs."""
     signals: list[dict[str, Any]] = field(default_factory=list)

@@ -23,7 +23,7 @@ from petra.embedded.folder import (
     Folder,
     home_objects,
 )
-from petra.embedded.home import Home, run_file
+from petra.embedded.home import Home, run_playbook
 from petra.embedded.open_home import OpenHome
 from petra.embedded.reading import read_around, read_file
 from petra.store.address import BUCKET, DATABASE, STORE
@@ -50,5 +50,5 @@ __all__ = [
     "records_of",
     "result_data",
     "result_of",
-    "run_file",
+    "run_playbook",
 ]

@@ -28,6 +28,7 @@ from petra.engine import Engine
 from petra.engine.limits import LEASE_S, SHARD_LEASE_S
 from petra.errors import UsageError
 from petra.garbage_collector import look_less_often
+from petra.playbook import Playbook
 from petra.store.base import Store
 from petra.tools.registry import learn_plug_ins
 from petra.worker.child import Child
@@ -119,8 +120,8 @@ def _heard_by_others(folder: Folder, local: Home) -> AbstractAsyncContextManager
     return nullcontext() if folder.shared else listening(folder.home, local.carry_out)
 
 
-def run_file(  # noqa: PLR0913 - each is a choice of its own
-    file: Path,
+def run_playbook(  # noqa: PLR0913 - each is a choice of its own
+    playbook: Playbook | str | Path,
     workload: dict[str, Any] | None = None,
     *,
     home: Path,
@@ -128,7 +129,7 @@ def run_file(  # noqa: PLR0913 - each is a choice of its own
     allow_unsound: bool = False,
     library: Sequence[Path] = (),
 ) -> Result:
-    """Run a playbook file until it ends or waits for the world.
+    """Run a playbook until it ends or waits for the world.
 
     Raises:
         InvalidPlaybookError: the playbook has errors.
@@ -136,11 +137,14 @@ def run_file(  # noqa: PLR0913 - each is a choice of its own
         UsageError: an event loop runs here already.
     """
     _no_loop_here()
-    read_around(file, library)  # what is wrong with it is said before anything is opened
+    if not isinstance(playbook, Playbook):
+        read_around(
+            Path(playbook), library
+        )  # what is wrong with it is said before anything is opened
 
     async def running() -> Result:
         async with Home.open(home, store=store, library=library) as local:
-            return await local.run(file, workload, allow_unsound=allow_unsound)
+            return await local.run(playbook, workload, allow_unsound=allow_unsound)
 
     return event_loop.run(running())
 

@@ -39,7 +39,14 @@ class OpenHome:
     ) -> Result:
         """Start an execution and wait until it ends or rests; it may call what lies beside its file.
 
-        A net that is sure to get stuck or to pile up is refused, unless ``allow_unsound``; so is a start without its secrets.
+        ``execution`` is its id, where you choose one. With ``until``, which is asked after every change, it waits for what
+        that is true of. A net that is sure to get stuck or to pile up is refused, unless ``allow_unsound``; so are a start
+        without its secrets, and a second one with the same id: ``status`` is ``refused`` then, and ``reason`` says why.
+
+        Raises:
+            OSError: the file of the playbook cannot be read.
+            InvalidPlaybookError: the playbook has errors.
+            UsageError: the id, the workload or a label is none.
         """
         model, beside = self._read(playbook)
         return await self._whole(
@@ -93,11 +100,19 @@ class OpenHome:
         )
 
     async def rest(self, execution: str, until: Callable[[Result], bool] | None = None) -> Result:
-        """Wait until an execution ends or rests, whichever engine acts for it."""
+        """Wait until an execution ends or rests, whichever engine acts for it; with ``until``, as ``run`` does.
+
+        Raises:
+            UnknownExecutionError: there is none of that id.
+        """
         return await self._whole(await self._desk.rest(self._who, execution, until))
 
     async def get(self, execution: str) -> Result:
-        """Return what an execution has come to so far."""
+        """Return what an execution has come to so far.
+
+        Raises:
+            UnknownExecutionError: there is none of that id.
+        """
         return await self._whole(await self._desk.get(self._who, execution))
 
     async def _whole(self, result: Result) -> Result:
@@ -109,33 +124,52 @@ class OpenHome:
         return await whole(result, entry.state, engine.store, engine.objects)
 
     def follow(self, execution: str, after: int = 0) -> AsyncGenerator[News, None]:
-        """Yield what happens in an execution: every record behind ``after`` once, in order, whoever acts for it."""
+        """Yield what happens in an execution: every record behind ``after`` once, in order, whoever acts for it.
+
+        Raises:
+            UnknownExecutionError: there is none of that id.
+        """
         return self._desk.follow(self._who, execution, after)
 
     async def signal(
         self, execution: str, name: str, payload: Any = None, *, key: Any = None
     ) -> None:
-        """Send a signal."""
+        """Send a signal; where steps wait for it by a key, ``key`` says which.
+
+        Raises:
+            UnknownExecutionError: there is none of that id.
+            UsageError: it has ended, or no step of it ever waits for such a signal.
+        """
         signal = c.SendSignal(now=0.0, name=name, key=key, payload=payload)
         await self._desk.give(self._who, execution, signal)
 
     async def cancel(self, execution: str, reason: str = "cancelled") -> None:
-        """Stop everything an execution does; it ends aborted."""
+        """Stop everything an execution does; it ends aborted.
+
+        Raises:
+            UnknownExecutionError: there is none of that id.
+            UsageError: it has ended already.
+        """
         await self._desk.give(self._who, execution, c.Cancel(now=0.0, reason=reason))
 
     async def complete(
         self, execution: str, step: str, action: str, *, actor: str, data: Any = None
     ) -> None:
-        """Complete the open work item of a step.
+        """Complete the open work item of a step: ``action`` is one of those that it offers, ``data`` what a form asks for.
 
         Raises:
+            UnknownExecutionError: there is no execution of that id.
             UsageError: there is none, or the act was refused.
         """
         act = c.Act(now=0.0, item="", act="complete", actor=actor, action=action, data=data)
         await self._desk.act(self._who, execution, step, act)
 
     async def records(self, execution: str) -> list[Record]:
-        """Return the log of an execution."""
+        """Return the log of an execution.
+
+        Raises:
+            UnknownExecutionError: there is none of that id.
+        """
         return await self._desk.records(self._who, execution)
 
 

@@ -38,7 +38,7 @@ __all__ = [
 ]
 
 if not TYPE_CHECKING:  # an engine asks for little of it
-    __getattr__ = lazy(
+    __getattr__, __dir__ = lazy(
         __name__,
         {
             **dict.fromkeys(

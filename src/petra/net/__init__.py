@@ -117,4 +117,6 @@ __all__ = [
 ]
 
 if not TYPE_CHECKING:  # whoever runs a playbook reads no XML
-    __getattr__ = lazy(__name__, dict.fromkeys(("read_pnml", "write_pnml"), "petra.net.pnml"))
+    __getattr__, __dir__ = lazy(
+        __name__, dict.fromkeys(("read_pnml", "write_pnml"), "petra.net.pnml")
+    )

@@ -14,24 +14,20 @@ are part of the net and are left out of the question of soundness.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import cached_property
 from types import MappingProxyType
-from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
 from petra.net.admits import admits
 from petra.net.branching import END
+from petra.net.budget import Budget
 from petra.net.build import CLOSED, Builder
 from petra.net.contexts import Contexts
 from petra.net.net import Net
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from petra.net.budget import Budget
-    from petra.net.origin import Origin
-    from petra.playbook.model import Playbook
+from petra.net.origin import Origin
+from petra.playbook.model import Playbook
 
 
 class Compiled(Struct, frozen=True, dict=True):

@@ -19,24 +19,20 @@ what it does not may still be. It trusts guards and fire functions to look at th
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import combinations
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from msgspec import Struct
 
 from petra.net.compare import Equivalence, compare
 from petra.net.fire import drain, start
-from petra.net.select import ByHash, ByName, Fifo, Priority, Random
+from petra.net.modes import Mode
+from petra.net.net import Net, Transition
+from petra.net.receipt import Receipt
+from petra.net.select import ByHash, ByName, Fifo, Priority, Random, Strategy
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
-
-    from petra.net.modes import Mode
-    from petra.net.net import Net, Transition
-    from petra.net.receipt import Receipt
-    from petra.net.select import Strategy
-
-    Counts = tuple[int, ...]
+Counts = tuple[int, ...]
 
 
 class Question(Struct, frozen=True, eq=False):

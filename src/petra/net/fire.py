@@ -10,8 +10,8 @@ Rule 5: an exception in a guard or a fire function is a failure, never rest: it 
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
-from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
@@ -19,20 +19,12 @@ from petra.errors import NetError
 from petra.net.agenda import Agenda
 from petra.net.configuration import Configuration
 from petra.net.marking import PLAIN, Marking, encode_data
-from petra.net.modes import Abort
-from petra.net.play import Play, encode_tokens
-from petra.net.receipt import GENESIS, act_id, firing_id
-from petra.net.select import ByName, Fifo, Priority
+from petra.net.modes import Abort, Mode
+from petra.net.net import Net, Transition
+from petra.net.play import Payloads, Play, encode_tokens
+from petra.net.receipt import GENESIS, Receipt, Timestamp, act_id, firing_id
+from petra.net.select import ByName, Fifo, Firing, Priority, Strategy
 from petra.net.suggest import unknown
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
-
-    from petra.net.modes import Mode
-    from petra.net.net import Net, Transition
-    from petra.net.play import Payloads
-    from petra.net.receipt import Receipt, Timestamp
-    from petra.net.select import Firing, Strategy
 
 _FIFO = Fifo()
 

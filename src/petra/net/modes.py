@@ -8,23 +8,21 @@ tokens stay.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import combinations, islice
 from math import comb, prod
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from msgspec import Struct
 
+from petra.net.marking import Token
 from petra.net.suggest import unknown
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from petra.net.marking import Token
     from petra.net.net import Transition
 
-    #: The tokens of each place by id, oldest first.
-    Places: TypeAlias = Mapping[str, Mapping[str, Token]]
+#: The tokens of each place by id, oldest first.
+Places: TypeAlias = Mapping[str, Mapping[str, Token]]
 
 Production: TypeAlias = Mapping[str, Sequence[object]]
 """What a firing produces: for each output place the data of its tokens, as many as the arc weighs."""

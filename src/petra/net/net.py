@@ -14,21 +14,17 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import MappingProxyType
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 from unicodedata import normalize
 
 from msgspec import Struct
 
 from petra import values
 from petra.errors import NetError
+from petra.net.modes import Abort, Mode, Production
 from petra.net.suggest import unknown
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
-
-    from petra.net.modes import Abort, Mode, Production
 
 _Named = TypeVar("_Named", "Place", "Transition")
 
@@ -109,6 +105,10 @@ class Net(Struct, frozen=True):
     transitions: Mapping[str, Transition]
     initial: Mapping[str, int]
     final: tuple[Mapping[str, int], ...] = ()
+
+    def __repr__(self) -> str:
+        places, transitions = len(self.places), len(self.transitions)
+        return f"<Net {self.name}: {places} place{'s' * (places != 1)}, {transitions} transition{'s' * (transitions != 1)}>"
 
     @classmethod
     def of(

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from msgspec import Struct
 
-if TYPE_CHECKING:
-    from petra.net.contexts import Context
+from petra.net.contexts import Context
 
 
 class Origin(Struct, frozen=True):

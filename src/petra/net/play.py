@@ -6,21 +6,17 @@ Rule 2: every change ends with one ``record``; the log position moves on there a
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
+from petra.net.configuration import Configuration
 from petra.net.marking import Board, Token, encode_data
-from petra.net.receipt import Produced, Receipt, sealed, token_id
+from petra.net.net import Net
+from petra.net.receipt import Kind, Produced, Receipt, Timestamp, sealed, token_id
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
-    from petra.net.configuration import Configuration
-    from petra.net.net import Net
-    from petra.net.receipt import Kind, Timestamp
-
-    Payloads: TypeAlias = Mapping[str, Sequence[bytes]]
-    Lost: TypeAlias = dict[str, list[str]]
+Payloads: TypeAlias = Mapping[str, Sequence[bytes]]
+Lost: TypeAlias = dict[str, list[str]]
 
 
 class Play:

@@ -9,7 +9,7 @@ Rule 3: what was not decided is a note, never a warning.
 from __future__ import annotations
 
 from collections import deque
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 from msgspec import Struct
 
@@ -21,15 +21,9 @@ from petra.net.gates import has_gates
 from petra.net.guards import Boundary, decided
 from petra.net.independent import is_plainly_sound
 from petra.net.prove import MARKINGS_MAX, Searched, dead_steps, search
-from petra.playbook import Reading
-from petra.playbook.problems import Problem, Problems
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from petra.net.soundness.verdict import Answer
-    from petra.playbook import Playbook
-    from petra.playbook.problems import Mark
+from petra.net.soundness.verdict import Answer
+from petra.playbook import Playbook, Reading
+from petra.playbook.problems import Mark, Problem, Problems
 
 #: More joins than this are not reported at once.
 JOINS_MAX = 5

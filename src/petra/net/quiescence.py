@@ -9,21 +9,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from enum import Enum
-from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
 from petra.net import tasks
+from petra.net.configuration import Configuration
 from petra.net.fire import is_quiescent
+from petra.net.marking import Marking
 from petra.net.modes import modes
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from petra.net.configuration import Configuration
-    from petra.net.marking import Marking
-    from petra.net.net import Net, Transition
+from petra.net.net import Net, Transition
 
 
 class Rest(Enum):

@@ -20,21 +20,17 @@ each transition.
 from __future__ import annotations
 
 from bisect import insort
+from collections.abc import Callable, Iterator
 from heapq import merge
-from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeAlias
+from typing import NamedTuple, Protocol, TypeAlias
 
 from msgspec import Struct
 
-from petra.net.modes import Mode, count_modes, modes, modes_by_age, nth_mode
+from petra.net.modes import Mode, Places, count_modes, modes, modes_by_age, nth_mode
+from petra.net.net import Net, Transition
 from petra.net.order import draw, name_key, scatter, urgency
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from petra.net.modes import Places
-    from petra.net.net import Net, Transition
-
-    Rank: TypeAlias = tuple[int, bytes]
+Rank: TypeAlias = tuple[int, bytes]
 
 
 class Firing(NamedTuple):

@@ -15,23 +15,19 @@ enabled ──→ running ──→ done
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from enum import Enum
-from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
 from petra.errors import NetError
+from petra.net.configuration import Configuration
+from petra.net.marking import Marking
+from petra.net.modes import Production
 from petra.net.outside import exchange
+from petra.net.receipt import Timestamp
 from petra.net.suggest import unknown
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from petra.net.configuration import Configuration
-    from petra.net.marking import Marking
-    from petra.net.modes import Production
-    from petra.net.receipt import Timestamp
-    from petra.values import Json
+from petra.values import Json
 
 
 class Status(Enum):

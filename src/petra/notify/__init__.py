@@ -25,7 +25,7 @@ __all__ = [
 ]
 
 if not TYPE_CHECKING:  # who has nobody to tell loads no mail
-    __getattr__ = lazy(
+    __getattr__, __dir__ = lazy(
         __name__,
         {
             **dict.fromkeys(

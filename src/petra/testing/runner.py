@@ -31,7 +31,7 @@ class CaseResult:
     case: Case
     result: Literal["passed", "failed", "error"]
     message: str = ""
-    simulation: Simulation | None = None
+    simulation: Simulation | None = field(default=None, repr=False)
     arcs: set[ArcName] = field(default_factory=set)
 
 

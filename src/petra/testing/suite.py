@@ -40,17 +40,17 @@ class Case:
     file: str
     name: str
     line: int
-    playbook: Reading
-    library: dict[str, Playbook]
+    playbook: Reading = field(repr=False)
+    library: dict[str, Playbook] = field(repr=False)
     workload: dict[str, Any]
     seed: int
     stop_at_s: float | None
-    tools: dict[str, Any]
-    world: list[Happening]
-    expect: Expect
-    readings: tuple[Reading, ...] = ()
+    tools: dict[str, Any] = field(repr=False)
+    world: list[Happening] = field(repr=False)
+    expect: Expect = field(repr=False)
+    readings: tuple[Reading, ...] = field(default=(), repr=False)
     """The playbooks it names: its own, then the library."""
-    beside: Gathered = field(default_factory=Gathered)
+    beside: Gathered = field(default_factory=Gathered, repr=False)
     """What lies beside its playbook, and may be called too."""
 
 
@@ -104,7 +104,9 @@ class _Keys(OwnKeys):
         return super().is_free(struct, key) and (key in ADDED or self.any_kind)
 
 
-def load_suite(path: Path, shelves: Sequence[Path] = (), *, confined: bool = False) -> Suite:
+def load_suite(
+    path: str | Path, shelves: Sequence[str | Path] = (), *, confined: bool = False
+) -> Suite:
     """Read a test file; playbooks may call what lies beside them, and what is in ``shelves``.
 
     One that is ``confined`` names nothing outside of its folder.
@@ -112,7 +114,8 @@ def load_suite(path: Path, shelves: Sequence[Path] = (), *, confined: bool = Fal
     Raises:
         TestError: it cannot be read, or has problems.
     """
-    return SuiteReader(path, _text(path), shelves, confined=confined).suite()
+    file, folders = Path(path), [Path(shelf) for shelf in shelves]
+    return SuiteReader(file, _text(file), folders, confined=confined).suite()
 
 
 def open_suite(path: Path) -> SuiteReader:

@@ -51,7 +51,7 @@ __all__ = [
 ]
 
 if not TYPE_CHECKING:
-    __getattr__ = lazy(
+    __getattr__, __dir__ = lazy(
         __name__,
         {
             **dict.fromkeys(("Error", "ErrorKind", "Outcome"), "petra.wire"),

@@ -7,16 +7,13 @@ of markings, or as places of which any may be marked while every other place is 
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, TypeAlias
+from collections.abc import Mapping, Sequence
+from typing import TypeAlias
 
 from msgspec import Struct
 
 from petra.errors import NetError
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from petra.net.net import Net
+from petra.net.net import Net
 
 
 class FinalMarkings(Struct, frozen=True):

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from collections.abc import Mapping
+from typing import Literal, TypeAlias
 
 from msgspec import Struct
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from petra.net.budget import Budget
+from petra.net.budget import Budget
 
 Answer: TypeAlias = Literal["sound", "unsound", "not-a-workflow-net", "undecided"]
 Status: TypeAlias = Literal["holds", "violated", "unknown", "not-required"]
