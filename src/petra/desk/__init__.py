@@ -1,7 +1,14 @@
 """The desk: where everybody comes who wants something of executions, whoever they are and however they came.
 
-``principal`` is who they are, ``desk`` does what they ask, ``requests`` are their questions as data, ``items`` are the
-work items they mean, ``result`` is what they get back.
+Its modules, by what they do together:
+
+- the desk itself: ``desk`` does what is asked, for a ``principal``, who is let in by ``letting_in``
+- questions as data: ``requests``, ``carrying``, ``document_acts``
+- beginning and ending: ``starting``, ``ids``, ``branching``, ``moving``, ``trying``, ``removing``
+- what comes of it: ``result``, ``resting``, ``whole_values``
+- looking: ``showing``, ``now``, ``looking``, ``moments``, ``stories``, ``writes``, ``comparing``, ``proving``, ``long_logs``
+- people: ``items``, ``forms``
+- schedules, triggers, resources: ``schedules``, ``timetables``, ``triggers``, ``trigger_views``, ``resources``
 """
 
 from __future__ import annotations

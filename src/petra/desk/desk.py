@@ -201,11 +201,7 @@ class Desk:
         return await cache.read(execution) if entry.busy else entry
 
     async def records(self, who: Principal, execution: str) -> list[Record]:
-        """Return the log of an execution.
-
-        Raises:
-            UnknownExecutionError: it has none.
-        """
+        """Return the log of an execution; one that has none is not there."""
         who.must(May.SEE)
         if records := await records_of(self.engine.store, execution):
             return records

@@ -1,7 +1,14 @@
 """The worker: the shell of the data plane. Frames in, step runs through the pipeline machine, reports out.
 
-``Worker`` is the loop, ``runner`` runs one assignment, ``heart`` keeps leases alive, ``transport`` and ``stream``
-are the ways to a server, ``child`` starts a worker as a process of its own.
+Its modules, by what they do together:
+
+- the loop: ``worker``, whose ``work`` the ``runner`` runs; the ``heart`` keeps leases alive, the ``outbox`` keeps reports until they are acknowledged
+- what it knows: ``playbooks``, and what assignments have in common (``shared``)
+- what goes into a run: ``items``, ``loaded``, ``taking``, ``revealing``
+- what comes out: ``results``, ``parts``, ``pages``, ``gathering``, ``logs``
+- large results: ``storing``, ``server_objects``, ``near_objects``
+- ways to a server: ``transport``, ``stream``, ``remote``, ``servers``
+- its process: ``working``, ``child``, ``stem``, ``warden``, ``fitness``; ``short_iterations`` go in one turn of a thread
 """
 
 from __future__ import annotations
