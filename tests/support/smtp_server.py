@@ -11,6 +11,8 @@ from dataclasses import dataclass, field
 from email import message_from_bytes
 from email.message import Message
 
+from support.listening import listening
+
 
 @dataclass
 class Mailbox:
@@ -104,28 +106,10 @@ class _Talk:
 @asynccontextmanager
 async def mailbox(box: Mailbox) -> AsyncIterator[Mailbox]:
     """Take mail until the block ends."""
-    held: set[asyncio.Task[None]] = set()
 
-    async def connected(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        task = asyncio.current_task()
-        assert task is not None
-        held.add(task)
+    async def talk(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         box.connections += 1
-        try:
-            await _Talk(box, reader, writer).run()
-        except (OSError, asyncio.CancelledError, asyncio.IncompleteReadError):
-            pass
-        finally:
-            held.discard(task)
-            writer.close()
+        await _Talk(box, reader, writer).run()
 
-    server = await asyncio.start_server(connected, "127.0.0.1", 0)
-    box.port = server.sockets[0].getsockname()[1]
-    try:
+    async with listening(talk) as box.port:
         yield box
-    finally:
-        server.close()
-        for task in list(held):
-            task.cancel()
-        await asyncio.gather(*held, return_exceptions=True)
-        await server.wait_closed()

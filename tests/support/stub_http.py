@@ -14,6 +14,8 @@ from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
+from support.listening import listening
+
 
 @dataclass(frozen=True)
 class Asked:
@@ -102,41 +104,23 @@ def paging(items: list[Any], size: int, hiccups: Mapping[int, str] | None = None
 async def serving(routes: Mapping[str, Route | bytes | Answer]) -> AsyncIterator[Stub]:
     """Serve routes by path until the block ends; any other path is 404."""
     stub = Stub()
-    held: set[asyncio.Task[None]] = set()
 
-    async def connected(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        task = asyncio.current_task()
-        assert task is not None
-        held.add(task)
+    async def talk(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         stub.connections += 1
-        try:
-            while (asked := await _read(reader)) is not None:
-                stub.asked.append(asked)
-                stub.open_now += 1
-                stub.open_most = max(stub.open_most, stub.open_now)
-                async with stub.moved:
-                    stub.moved.notify_all()
-                try:
-                    if not await _serve(routes, asked, writer):
-                        break
-                finally:
-                    stub.open_now -= 1
-        except (OSError, asyncio.CancelledError, asyncio.IncompleteReadError):
-            pass
-        finally:
-            held.discard(task)
-            writer.close()
+        while (asked := await _read(reader)) is not None:
+            stub.asked.append(asked)
+            stub.open_now += 1
+            stub.open_most = max(stub.open_most, stub.open_now)
+            async with stub.moved:
+                stub.moved.notify_all()
+            try:
+                if not await _serve(routes, asked, writer):
+                    break
+            finally:
+                stub.open_now -= 1
 
-    server = await asyncio.start_server(connected, "127.0.0.1", 0)
-    stub.port = server.sockets[0].getsockname()[1]
-    try:
+    async with listening(talk) as stub.port:
         yield stub
-    finally:
-        server.close()
-        for task in list(held):
-            task.cancel()
-        await asyncio.gather(*held, return_exceptions=True)
-        await server.wait_closed()
 
 
 async def _serve(

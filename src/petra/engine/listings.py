@@ -13,7 +13,6 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import OrderedDict
-from collections.abc import Iterator, Sequence
 from typing import Final
 
 import msgspec
@@ -30,6 +29,7 @@ from petra.engine.limits import (
     ROWS_TOLD,
 )
 from petra.engine.news import OF_LISTS, Gone, Lagged, Listed, News, Topic
+from petra.engine.parcels import batches
 from petra.errors import PetraError
 from petra.store.errors import StoreError
 from petra.store.rows import ExecutionFilter, ExecutionRow, WorkItemFilter, WorkItemRow
@@ -107,9 +107,9 @@ class Listings:
         if len(names) + len(gone) > CHANGES_MAX:
             self._bus.tell(self._hint(Changes(many=True)))
             return
-        for some in _pieces(names):
+        for some in batches(names, HINT_BYTES, _size):
             self._bus.tell(self._hint(Changes(names=some)))
-        for some in _pieces([(name, "") for name in gone]):
+        for some in batches([(name, "") for name in gone], HINT_BYTES, _size):
             self._bus.tell(self._hint(Changes(gone=[name for name, _ in some])))
 
     def _hint(self, changes: Changes) -> str:
@@ -236,16 +236,6 @@ class Listings:
             self._tell_row(opened[name], opened[name].updated)
 
 
-def _pieces(names: Sequence[Name]) -> Iterator[list[Name]]:
-    """Yield names, so many at a time as a hint holds."""
-    some: list[Name] = []
-    size = 0
-    for name in names:
-        length = 2 * sum(len(part.encode()) for part in name) + 8
-        if some and size + length > HINT_BYTES:
-            yield some
-            some, size = [], 0
-        some.append(name)
-        size += length
-    if some:
-        yield some
+def _size(name: Name) -> int:
+    """Return the bytes that a name takes in a hint, at most."""
+    return 2 * sum(len(part.encode()) for part in name) + 8

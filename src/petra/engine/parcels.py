@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import OrderedDict
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Final, TypeVar
 
 import msgspec
@@ -119,7 +119,9 @@ def size_of(frame: object) -> int:
     return len(_encode(frame))
 
 
-def batches(items: Sequence[T], most: int = FRAME_BYTES) -> Iterator[list[T]]:
+def batches(
+    items: Sequence[T], most: int = FRAME_BYTES, size_of: Callable[[T], int] = size_of
+) -> Iterator[list[T]]:
     """Yield items in order, each list of them with at most so many bytes; one that has more is alone."""
     batch: list[T] = []
     size = 0

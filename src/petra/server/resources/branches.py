@@ -71,9 +71,9 @@ async def rerun(
 ) -> Response[Execution | DryRun]:
     """Start an execution with the past of this one up to before a step was last started."""
     asked = await asked_under(service, request, who, key, f"rerun {execution}")
-    text = await _going_on(service, who, data, asked)
-    wanted = _request(service, execution, data, asked.command, who.namespace, text, step=data.step)
-    return await _begin(service, who, wanted, asked, prefer, dry_run=dry_run)
+    return await _begin(
+        service, who, execution, data, asked, prefer, dry_run=dry_run, step=data.step
+    )
 
 
 @post(
@@ -94,9 +94,7 @@ async def fork(
 ) -> Response[Execution | DryRun]:
     """Start an execution with the past of this one up to a record."""
     asked = await asked_under(service, request, who, key, f"fork {execution}")
-    text = await _going_on(service, who, data, asked)
-    wanted = _request(service, execution, data, asked.command, who.namespace, text, at=data.at)
-    return await _begin(service, who, wanted, asked, prefer, dry_run=dry_run)
+    return await _begin(service, who, execution, data, asked, prefer, dry_run=dry_run, at=data.at)
 
 
 async def _going_on(service: TheService, who: Who, data: BranchBody, asked: Keyed) -> str:
@@ -112,33 +110,24 @@ async def _going_on(service: TheService, who: Who, data: BranchBody, asked: Keye
     return await definition_text(service, who, given, None)
 
 
-def _request(
-    service: TheService,
-    origin: str,
-    data: BranchBody,
-    command: str,
-    namespace: str,
-    text: str,
-    *,
-    step: str | None = None,
-    at: int | None = None,
-) -> ForkRequest:
-    return ForkRequest(
-        id=command, execution=chosen_id(namespace, data.id) if data.id else service.desk.new_id(), origin=origin,
-        step=step, at=at,
-        playbook=text, workload=data.set, reason=data.reason, rest=False,
-    )  # fmt: skip
-
-
 async def _begin(
     service: TheService,
     who: Who,
-    wanted: ForkRequest,
+    origin: str,
+    data: BranchBody,
     asked: Keyed,
     prefer: str | None,
     *,
     dry_run: bool,
+    step: str | None = None,
+    at: int | None = None,
 ) -> Response[Execution | DryRun]:
+    text = await _going_on(service, who, data, asked)
+    wanted = ForkRequest(
+        id=asked.command, execution=chosen_id(who.namespace, data.id) if data.id else service.desk.new_id(),
+        origin=origin, step=step, at=at,
+        playbook=text, workload=data.set, reason=data.reason, rest=False,
+    )  # fmt: skip
     wait = wait_of(prefer)
     if dry_run:
         return Response(await tried_branch(service.engine, who, wanted), status_code=200)
