@@ -15,9 +15,9 @@ if TYPE_CHECKING:
     from petra.accounts.attempts import Attempts, TooManyError
     from petra.accounts.audit import Audit
     from petra.accounts.register import Register
-    from petra.accounts.rows import ApiToken, Session, User
+    from petra.accounts.rows import Session, User
 
-__all__ = ["ApiToken", "Attempts", "Audit", "Register", "Session", "TooManyError", "User"]
+__all__ = ["Attempts", "Audit", "Register", "Session", "TooManyError", "User"]
 
 if not TYPE_CHECKING:  # whoever opens a folder asks for its safe only
     __getattr__, __dir__ = lazy(
@@ -27,7 +27,6 @@ if not TYPE_CHECKING:  # whoever opens a folder asks for its safe only
             "TooManyError": "petra.accounts.attempts",
             "Audit": "petra.accounts.audit",
             "Register": "petra.accounts.register",
-            "ApiToken": "petra.accounts.rows",
             "Session": "petra.accounts.rows",
             "User": "petra.accounts.rows",
         },

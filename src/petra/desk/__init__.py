@@ -23,7 +23,6 @@ from petra.desk.requests import (
     Apply,
     Ask,
     Begin,
-    Beside,
     ForkRequest,
     Look,
     Move,
@@ -32,27 +31,19 @@ from petra.desk.requests import (
     OnTriggers,
     Remove,
     Reply,
-    Request,
 )
-from petra.desk.resting import FOLLOWED_S
 from petra.desk.result import (
-    REST,
     Result,
     marking,
     records_of,
-    refusal,
-    result_data,
     result_of,
 )
 
 __all__ = [
-    "FOLLOWED_S",
-    "REST",
     "AnyRequest",
     "Apply",
     "Ask",
     "Begin",
-    "Beside",
     "Desk",
     "ForbiddenError",
     "ForkRequest",
@@ -66,7 +57,6 @@ __all__ = [
     "Principal",
     "Remove",
     "Reply",
-    "Request",
     "Result",
     "carry_out",
     "login_name",
@@ -76,7 +66,5 @@ __all__ = [
     "open_item",
     "owner",
     "records_of",
-    "refusal",
-    "result_data",
     "result_of",
 ]

@@ -6,36 +6,28 @@
 from __future__ import annotations
 
 from petra.desk import (
-    FOLLOWED_S,
-    REST,
     Result,
     meant_item,
     new_id,
     open_item,
     records_of,
-    result_data,
     result_of,
 )
 from petra.embedded.folder import (
     CLOSED,
     LOGS,
-    OBJECTS,
     Folder,
     home_objects,
 )
 from petra.embedded.home import Home, run_playbook
 from petra.embedded.open_home import OpenHome
 from petra.embedded.reading import read_around, read_file
-from petra.store.address import BUCKET, DATABASE, STORE
+from petra.store.address import DATABASE, STORE
 
 __all__ = [
-    "BUCKET",
     "CLOSED",
     "DATABASE",
-    "FOLLOWED_S",
     "LOGS",
-    "OBJECTS",
-    "REST",
     "STORE",
     "Folder",
     "Home",
@@ -48,7 +40,6 @@ __all__ = [
     "read_around",
     "read_file",
     "records_of",
-    "result_data",
     "result_of",
     "run_playbook",
 ]

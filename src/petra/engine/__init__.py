@@ -26,6 +26,5 @@ from __future__ import annotations
 
 from petra.engine.answers import Answered
 from petra.engine.engine import Engine
-from petra.engine.submissions import Make
 
-__all__ = ["Answered", "Engine", "Make"]
+__all__ = ["Answered", "Engine"]

@@ -29,9 +29,4 @@ __all__ = [
     "FORMS",
     "PROFILES",
     "ExportedLog",
-    "activities_xes",
-    "document",
-    "firings_xes",
-    "ocel",
-    "table",
 ]

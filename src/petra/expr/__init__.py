@@ -8,14 +8,13 @@ from petra.expr.methods import METHODS
 from petra.expr.names import (
     Path,
     PathUse,
-    dotted,
     paths,
     rewrite,
     wrap_bare,
 )
 from petra.expr.predicates import PREDICATES
 from petra.expr.scopes import SCOPES, Use
-from petra.expr.template import Operand, Profile, Scope, Template, compile_template
+from petra.expr.template import Profile, Scope, Template, compile_template
 from petra.expr.value import ValueTemplate, compile_value
 
 __all__ = [
@@ -25,7 +24,6 @@ __all__ = [
     "METHODS",
     "PREDICATES",
     "SCOPES",
-    "Operand",
     "Path",
     "PathUse",
     "Profile",
@@ -35,7 +33,6 @@ __all__ = [
     "ValueTemplate",
     "compile_template",
     "compile_value",
-    "dotted",
     "paths",
     "rewrite",
     "wrap_bare",

@@ -13,12 +13,9 @@ from petra.lazy_names import lazy
 if TYPE_CHECKING:
     from petra.keychain.credentials import Credentials, FileCredentials, NoCredentials
     from petra.keychain.keychain import Keychain, Secrets
-    from petra.keychain.providers import Provider, Vault
     from petra.keychain.scrub import Scrubber
     from petra.keychain.seal import KeychainError, KeyFile, Sealed
     from petra.keychain.secret import Secret
-    from petra.keychain.view import KeychainView
-    from petra.keychain.web import Web
 
 __all__ = [
     "Credentials",
@@ -26,15 +23,11 @@ __all__ = [
     "KeyFile",
     "Keychain",
     "KeychainError",
-    "KeychainView",
     "NoCredentials",
-    "Provider",
     "Scrubber",
     "Sealed",
     "Secret",
     "Secrets",
-    "Vault",
-    "Web",
 ]
 
 if not TYPE_CHECKING:  # an engine asks for little of it
@@ -45,11 +38,8 @@ if not TYPE_CHECKING:  # an engine asks for little of it
                 ("Credentials", "FileCredentials", "NoCredentials"), "petra.keychain.credentials"
             ),
             **dict.fromkeys(("Keychain", "Secrets"), "petra.keychain.keychain"),
-            **dict.fromkeys(("Provider", "Vault"), "petra.keychain.providers"),
             "Scrubber": "petra.keychain.scrub",
             **dict.fromkeys(("KeyFile", "KeychainError", "Sealed"), "petra.keychain.seal"),
             "Secret": "petra.keychain.secret",
-            "KeychainView": "petra.keychain.view",
-            "Web": "petra.keychain.web",
         },
     )

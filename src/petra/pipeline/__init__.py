@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from petra.pipeline.machine import AskAgain, Finished, Load, Machine, Next, NextAttempt
 from petra.pipeline.settings import Settings
-from petra.policy import Jitter, Ruling, decide, outcome_data
+from petra.policy import Jitter
 
 __all__ = [
     "AskAgain",
@@ -22,8 +22,5 @@ __all__ = [
     "Machine",
     "Next",
     "NextAttempt",
-    "Ruling",
     "Settings",
-    "decide",
-    "outcome_data",
 ]

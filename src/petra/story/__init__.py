@@ -9,14 +9,11 @@ from __future__ import annotations
 
 from petra.story.fold import Story
 from petra.story.frames import FRAMES_MAX, Frames, frames_of
-from petra.story.loops import IterationHistory, LoopHistory
 from petra.story.runs import RunHistory
 
 __all__ = [
     "FRAMES_MAX",
     "Frames",
-    "IterationHistory",
-    "LoopHistory",
     "RunHistory",
     "Story",
     "frames_of",

@@ -19,11 +19,10 @@ from petra.wire.connection import LostError
 from petra.worker.transport import ClosedError, InProcess, Transport, in_process
 
 if TYPE_CHECKING:
-    from petra.worker.worker import Connect, Offer, Worker
+    from petra.worker.worker import Offer, Worker
 
 __all__ = [
     "ClosedError",
-    "Connect",
     "InProcess",
     "LostError",
     "Offer",
@@ -35,7 +34,7 @@ __all__ = [
 
 def __getattr__(name: str) -> Any:
     """Load the worker when it is asked for: whoever only starts one as a process needs none of it."""
-    if name in ("Connect", "Offer", "Worker"):
+    if name in ("Offer", "Worker"):
         from petra.worker import worker  # noqa: PLC0415 - that is the point
 
         return getattr(worker, name)
