@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from petra.pipeline import Finished, Machine, NextAttempt, Settings
+from petra.pipeline import AskAgain, Finished, Machine, NextAttempt, Settings
 from petra.playbook import read
 from petra.playbook.model import Playbook, Task, TaskPolicy, TaskSpec
 from petra.wire import Error, Outcome, Report
@@ -72,10 +72,13 @@ def play_all(played: Machine, outcomes: Iterable[Outcome]) -> tuple[list[NextAtt
     left = iter(outcomes)
     runs: list[NextAttempt] = []
     move = played.start()
-    while isinstance(move, NextAttempt):
+    while not isinstance(move, Finished):
+        if isinstance(move, AskAgain):  # after many noops
+            move = played.resume()
+            continue
+        assert isinstance(move, NextAttempt)
         runs.append(move)
         move = played.advance(next(left), 1.0)
-    assert isinstance(move, Finished)
     assert not list(left), "outcomes left over"
     return runs, move.report
 

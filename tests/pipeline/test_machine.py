@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 from pipeline.drive import ON_ERROR, always, bad, decisions, machine, noop, ok, play, task, when
 
-from petra.pipeline import Finished, NextAttempt
+from petra.pipeline import AskAgain, Finished, NextAttempt
+from petra.pipeline.machine import NOOPS_AT_ONCE
 from petra.wire import Error, Outcome, Write
 
 
@@ -60,9 +61,26 @@ def test_one_jump_more_than_allowed_fails_the_run_with_kind_limit() -> None:
 
 @pytest.mark.spec("S5")
 def test_a_pipeline_that_only_jumps_ends_at_the_default_limit() -> None:
-    move = machine(noop("a", always("jump", to="a"))).start()
+    _, report = play(machine(noop("a", always("jump", to="a"))))
+    assert len(report.attempts) == 10_001
+
+
+@pytest.mark.spec("S5", "S18")
+def test_many_noops_are_no_single_go() -> None:
+    played = machine(noop("a", always("jump", to="a")))
+    move, goes = played.start(), 1
+    while isinstance(move, AskAgain):
+        assert move.after_s == 0
+        move, goes = played.resume(), goes + 1
     assert isinstance(move, Finished)
-    assert len(move.report.attempts) == 10_001
+    assert goes == 10_001 // NOOPS_AT_ONCE + 1
+    assert isinstance(played.cancel("too late"), Finished)
+
+    stopped = machine(noop("a", always("jump", to="a")))
+    assert isinstance(stopped.start(), AskAgain)
+    assert stopped.cancel("enough").report.error == Error(
+        kind="cancelled", message="enough", retryable=False
+    )
 
 
 def test_a_jump_to_nowhere_fails_the_run_instead_of_raising() -> None:

@@ -159,6 +159,35 @@ def test_a_cancel_ends_the_wait_between_two_tries() -> None:
     scenario(play, ProbeTools(flaky=flaky))
 
 
+@pytest.mark.spec("S5", "S18")
+def test_rounds_in_which_no_tool_ever_waits_let_others_have_the_loop() -> None:
+    """A pipeline of noop that goes round kept its worker from everything else until its jumps were used up."""
+    rounds = """
+- step: s
+  tool:
+    - {name: first, kind: http, url: first}
+    - {name: t, kind: noop, spec: {policy: {rules: [{else: {then: {do: jump, to: t}}}]}}}
+"""
+    begun: list[str] = []
+    desk, stop = Desk(), f.CancelRuns()
+
+    async def tool(fields: Http, _context: ToolContext) -> Outcome:
+        begun.append(fields.url)
+        desk.send(stop)
+        return ok()
+
+    async def play(given: Desk, _worker: Worker, _clock: FakeClock) -> None:
+        nonlocal desk, stop
+        desk = given
+        book = playbook(rounds, head="executor: {spec: {policy: {limits: {max_jumps: 50000}}}}")
+        stop = f.CancelRuns(runs=[desk.assign(book).run], reason="enough")
+        report = await desk.single()
+        assert report.error == Error(kind="cancelled", message="enough", retryable=False)
+        assert begun == ["first"]
+
+    scenario(play, ProbeTools(first=tool))
+
+
 def test_a_cancel_of_what_waits_for_a_slot_is_reported_without_running_it() -> None:
     ran: list[str] = []
 

@@ -21,6 +21,8 @@ Rule 7: patches of a run that fails or is cancelled stay in its report.
 Rule 8: what a template reads and cannot be had (an object behind a reference, an entry of the keychain) is an error
 outcome of the task; where a policy reads it, the run fails with that error (S18, S20).
 Rule 9: of more than ``ATTEMPTS_KEPT`` attempts the first and the last are reported, and the others counted.
+Rule 10: a run that goes through ``NOOPS_AT_ONCE`` noops without a tool asks to be asked again, so that its caller can see to
+others, and to whoever wants it to end.
 """
 
 from __future__ import annotations
@@ -46,6 +48,8 @@ NOTHING_DONE: Final = Outcome(status="ok", has_result=False)
 """The outcome of a noop."""
 ATTEMPTS_KEPT: Final = 20_000
 """Attempts of one run that are remembered; beyond, those in the middle are only counted."""
+NOOPS_AT_ONCE: Final = 500
+"""Noops that a run goes through in one go: some milliseconds."""
 
 
 class NextAttempt(Struct, frozen=True, kw_only=True):
@@ -85,7 +89,7 @@ class Load(Struct, frozen=True):
 
 
 class AskAgain(Struct, frozen=True):
-    """Something could not be had, and is to be asked for again: wait ``after_s`` seconds, and ``resume``."""
+    """Something could not be had, or very much was done at once: wait ``after_s`` seconds, see to others, and ``resume``."""
 
     after_s: float
 
@@ -212,15 +216,13 @@ class Machine:
 
         ``again`` is the same try once more, with an object that it lacked.
         """
-        while self._finished is None:
+        for _ in range(NOOPS_AT_ONCE):
+            if self._finished is not None:
+                return self._finished
             if self._position >= len(self._tasks):
                 return self._finish(None)
             if not again:
-                self._attempt += 1
-                if self._attempt == 1:
-                    self._visit(self._tasks[self._position].name)
-                if self._followed is not None:
-                    self._followed.try_again()
+                self._try_next()
             again = False
             try:
                 run = self._enter(self._tasks[self._position], wait)
@@ -233,7 +235,14 @@ class Machine:
             except NeededError as needed:
                 self._wait = wait
                 return self._load(needed)
-        return self._finished
+        return self._finished or AskAgain(0.0)
+
+    def _try_next(self) -> None:
+        self._attempt += 1
+        if self._attempt == 1:
+            self._visit(self._tasks[self._position].name)
+        if self._followed is not None:
+            self._followed.try_again()
 
     def _visit(self, task: str) -> None:
         """Come to a task: what it does now is another thing than what it did when the run was here before."""

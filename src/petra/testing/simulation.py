@@ -416,7 +416,10 @@ class Simulation:
         return draw
 
     def _next(self, work: _Work, step: Next) -> None:
-        assert not isinstance(step, Load | AskAgain), "in a test everything can be had"
+        while isinstance(step, AskAgain):  # nobody else waits
+            assert work.machine is not None, "what asks is a machine"
+            step = work.machine.resume()
+        assert not isinstance(step, Load), "in a test everything can be had"
         if isinstance(step, Finished):
             self._report(work, step.report)
         else:

@@ -325,6 +325,7 @@ class Runner:
                 move = machine.loaded(values)
                 continue
             if isinstance(move, AskAgain):
+                await asyncio.sleep(0)  # where there was nothing to wait for
                 await ready.secrets.prepare(used)
                 move = machine.resume()
                 continue
