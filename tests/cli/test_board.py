@@ -30,16 +30,20 @@ def records(*events: e.AnyEvent, at: float = 0.0, step_s: float = 0.0) -> list[R
     ]
 
 
+STEERS = "\x1b[2J\x1b]0;title\x07\x9b8m\u202e\u2066"
+"""What clears a screen, names its window, and turns the direction of a line."""
+
+
 def started(run: str, step: str = "s", items: int | None = None) -> e.StepStarted:
     return e.StepStarted(
         run=run, step=step, consumed=[], items=None if items is None else list(range(items))
     )
 
 
-def tree(*events: e.AnyEvent, now: float = 10.0) -> list[str]:
+def tree(*events: e.AnyEvent, now: float = 10.0, width: int = 80) -> list[str]:
     made = LiveTree(Board("0190aa00bb11-aabbccddeeff"), lambda: now)
     made.take(records(*events, step_s=1.0))
-    return [line.plain for line in made.lines(80, 24)]
+    return [line.plain for line in made.lines(width, 24)]
 
 
 @pytest.mark.slow
@@ -170,6 +174,25 @@ def test_a_person_is_told_what_to_type() -> None:
     assert "☺ approve  waiting for ada, role:finance: Pay?" in lines[1]
     assert "petra task complete 0190aa00bb11-aabbccddeeff/approve approve --as ada" in lines[2]
     assert len(tree(waits, e.ItemChanged(item="i", act="complete", state="done"))) == 2
+
+
+def test_nothing_that_others_say_steers_the_terminal() -> None:
+    error = Error(kind="unknown", message=f"no{STEERS}")
+    item = e.NewItem(
+        id="i", spec={"title": f"Pay{STEERS}?", "assignees": {"users": [f"ada{STEERS}"]}}
+    )
+    drawn = "\n".join(
+        tree(
+            started("1", f"a{STEERS}"),
+            e.StepFailed(run="1", step=f"a{STEERS}", error=error),
+            started("2", "b"),
+            e.IncidentRaised(run="2", step="b", message=f"dead{STEERS}"),
+            e.StepStarted(run="3", step="c", consumed=[], armed=e.Armed(items=[item])),
+            width=400,
+        )
+    )
+    assert all(word in drawn for word in ("no", "Pay", "ada", "dead"))
+    assert drawn.replace("\n", "").isprintable(), drawn
 
 
 def test_a_long_name_does_not_cut_the_command() -> None:

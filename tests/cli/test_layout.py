@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shlex
 import sys
 from pathlib import Path
 
+import click
 import pytest
 from cli.processes import on_a_terminal, petra
 from click.testing import CliRunner
@@ -15,7 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from petra.cli import petra as command_line
-from petra.cli.output import Quoted, fold, print_problem
+from petra.cli.output import Quoted, fold, print_json, print_problem, tell
 
 ROOT = Path(__file__).parents[2]
 CODES = re.compile(r"\x1b\[[?0-9;]*[A-Za-z]")
@@ -54,6 +56,31 @@ def test_nothing_but_the_layout_writes_to_the_terminal() -> None:
     for path in sorted((ROOT / "src/petra/cli").glob("*.py")):
         found = written.findall(path.read_text("utf-8"))
         assert len(found) <= allowed.get(path.name, 0), path.name
+
+
+def test_nothing_that_is_told_steers_the_terminal(capsys: pytest.CaptureFixture[str]) -> None:
+    steers = "\x1b[2J\x1b]0;title\x07\r\b\x00\x9b8m\u202eabc\u2069"
+    tell(f"failed: {steers}")
+    tell(f"failed: {steers}", err=True)
+    spelled = r"\x1b[2J\x1b]0;title\x07\x0d\x08\x00\x9b8m\u202eabc\u2069"
+    written = capsys.readouterr()
+    assert written.out == written.err == f"failed: {spelled}\n"
+    print_json({"a": steers, "b": "é\x7f"})
+    text = capsys.readouterr().out
+    assert text.replace("\n", "").isprintable()
+    assert json.loads(text) == {"a": steers, "b": "é\x7f"}
+    assert '"b": "é' in text
+
+
+def test_a_colour_of_somebody_else_ends_with_what_they_said(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(click.utils, "should_strip_ansi", lambda *_: False)
+    tell("failed: \x1b[31mred and \x1b[8mhidden")
+    tell(click.style("bold", bold=True) + " and not")
+    assert capsys.readouterr().out == (
+        "failed: \x1b[31mred and \\x1b[8mhidden\x1b[0m\n\x1b[1mbold\x1b[0m and not\x1b[0m\n"
+    )
 
 
 WORDS = st.lists(st.text("abcdef'", min_size=1, max_size=30), min_size=1, max_size=30)

@@ -13,7 +13,7 @@ from rich.live import Live
 from rich.text import Text
 
 from petra.cli.board import Board, BoardRow, Person, duration
-from petra.cli.output import Quoted, fold
+from petra.cli.output import Quoted, fold, printable
 from petra.cli.show import data_option, said
 from petra.kernel import Record
 from petra.wire.frames import LogLine, Retrying
@@ -122,7 +122,9 @@ class LiveTree:
         for number, row in enumerate(rows, start=1):
             branch = "└─" if number == len(rows) else "├─"
             lines += self._row(row, branch, name)
-        for line in lines:
+        for number, line in enumerate(lines):
+            if (plain := printable(line.plain)) != line.plain:  # messages, titles, names of others
+                line = lines[number] = Text(plain)  # noqa: PLW2901 - the line that is drawn
             line.no_wrap = True
             line.truncate(width, overflow="ellipsis")
         return lines

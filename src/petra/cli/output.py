@@ -3,6 +3,7 @@
 Rule 1: words go out by ``tell``, which folds them for a terminal; data goes out by ``print_text`` and ``print_json``, as it is.
 Rule 2: a pipe gets every line whole, so that tools can read it.
 Rule 3: a name, an id or a path is never broken, and a command stays one that can be copied.
+Rule 4: words may hold what tasks, callers and files say. Nothing of it steers the terminal, or turns the direction of a line.
 """
 
 from __future__ import annotations
@@ -33,7 +34,8 @@ as_json = click.option(
 
 def print_json(document: Any) -> None:
     """Print one JSON document on stdout."""
-    print_text(json.dumps(document, indent=2, ensure_ascii=False))
+    text = json.dumps(document, indent=2, ensure_ascii=False)
+    print_text(_STEERING.sub(lambda found: f"\\u{ord(found[0]):04x}", text))
 
 
 def print_text(text: str, *, end: str = "\n") -> None:
@@ -43,6 +45,9 @@ def print_text(text: str, *, end: str = "\n") -> None:
 
 def tell(words: str = "", *, err: bool = False) -> None:
     """Tell people something, in lines that fit their terminal."""
+    words = harmless(words)
+    if _COLOURING.search(words) and not words.endswith(_PLAIN):
+        words += _PLAIN  # somebody else's colour ends here
     click.echo(folded(words, err=err), err=err)
 
 
@@ -59,7 +64,7 @@ def print_problem(problem: Problem, lines: Sequence[str], name: str, *, err: boo
     tell(f"{styled} {words} [{problem.code}]", err=err)
     if shown := excerpt(problem, lines, width(err=err)):
         source, caret = shown.split("\n")
-        click.echo(click.style(source, dim=True), err=err)
+        click.echo(click.style(printable(source), dim=True), err=err)
         click.echo(click.style(caret, fg=_COLOURS[problem.severity]), err=err)
 
 
@@ -103,13 +108,26 @@ def cut(text: str) -> str:
 
 
 _COLOURING = re.compile(r"\x1b\[[0-9;]*m")
-_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+_PLAIN = "\x1b[0m"
+# All control characters but tab and line break, what turns the direction of a line, and every escape but the colours of ours.
+_STEERING = re.compile(
+    r"[\x00-\x08\x0b-\x1a\x1c-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]|\x1b(?!\[(?:[0-4]|2[2-4]|[39][0-7])m)"
+)
 
 
 def printable(text: str) -> str:
-    """Return what a program printed without what would steer the terminal of whoever reads it."""
-    text = _COLOURING.sub("", text)
-    return _CONTROL.sub(lambda control: f"\\x{ord(control[0]):02x}", text)
+    """Return what a program printed without what would steer the terminal of whoever reads it, and without its colours."""
+    return harmless(_COLOURING.sub("", text))
+
+
+def harmless(words: str) -> str:
+    """Return words with what would steer a terminal spelled out; colours stay."""
+    return _STEERING.sub(_spelled, words)
+
+
+def _spelled(found: re.Match[str]) -> str:
+    code = ord(found[0])
+    return f"\\x{code:02x}" if code < 256 else f"\\u{code:04x}"
 
 
 def folded(text: str, hang: str | None = None, *, err: bool = False) -> str:
