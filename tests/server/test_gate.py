@@ -129,9 +129,12 @@ def test_a_playbook_with_errors_says_where(api: httpx2.Client) -> None:
     assert (error["line"], error["code"]) == (6, "P109") or error["line"] == 6
 
 
-def test_a_body_is_bounded_before_it_is_read(server: Served) -> None:
+@pytest.mark.parametrize(
+    "what", ["POST /api/v1/executions", "PUT /api/v1/playbooks/api/v1/objects/x"]
+)
+def test_a_body_is_bounded_before_it_is_read(server: Served, what: str) -> None:
     host, port = server.url.removeprefix("http://").split(":")
-    head = f"POST /api/v1/executions HTTP/1.1\r\nHost: {host}:{port}\r\nContent-Length: 999999999\r\n\r\n"
+    head = f"{what} HTTP/1.1\r\nHost: {host}:{port}\r\nContent-Length: 999999999\r\n\r\n"
     with socket.create_connection((host, int(port))) as line:
         line.sendall(head.encode())
         assert line.recv(12) == b"HTTP/1.1 413"
@@ -193,6 +196,8 @@ def test_what_is_got_has_a_head_and_options(server: Served, api: httpx2.Client) 
     for endless in ("/api/v1/stream", "/mcp"):
         asked = api.head(f"{server.url}{endless}", headers={"Accept": "text/event-stream"})
         assert asked.status_code == 405, "it would never end"
+    assert api.head(f"{server.url}//login?code=x").status_code == 405, "it would begin a session"
+    assert api.head("/playbooks/team/login").status_code == 404, "nobody applied it"
     asked = api.options("/executions")
     assert (asked.status_code, asked.content) == (204, b"")
     assert {"GET", "POST"} <= set(asked.headers["allow"].split(", "))

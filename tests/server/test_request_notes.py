@@ -61,6 +61,35 @@ def test_a_decision_of_a_work_item_is_noted_and_so_is_a_signal_with_the_name_of_
     asyncio.run(main())
 
 
+NAMED = [
+    ("PUT", "/secrets/login"),
+    ("DELETE", "/secrets/login"),
+    ("POST", "/executions/e/signals/session"),
+    ("PUT", "/playbooks/team/login"),
+    ("PUT", "/playbooks/team/login/oidc/callback"),
+    ("PUT", "/playbooks/team/objects/ship"),
+]
+"""What somebody may call as the addresses are called that are noted in another way, or not at all."""
+
+
+@pytest.mark.parametrize(("method", "path"), NAMED)
+@pytest.mark.parametrize("prefix", ["", "/x"])
+def test_no_name_hides_what_is_done_with_it(method: str, path: str, prefix: str) -> None:
+    async def main() -> None:
+        clock = FakeClock()
+        audit = Audit(MemoryAccounts(), clock)
+        notes = RequestNotes(audit, clock, f"{prefix}/api/v1")
+        said = {"who": owner(), "namespace": "default"}
+        for status in (200, 403):
+            await notes(_scope(method, f"{prefix}/api/v1{path}", **said), status, "r")
+        note = notes.trail(_scope(method, f"{prefix}/api/v1{path}", **said), "t").entry()
+        assert note is not None
+        noted = [(one["act"], one["outcome"]) for one in await audit.entries()]
+        assert noted == [(f"{method} {path}", "done"), (f"{method} {path}", "refused")]
+
+    asyncio.run(main())
+
+
 def test_a_log_in_is_noted_with_its_session_and_whoever_ends_another_with_it_began_it_first(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -89,6 +118,18 @@ def test_a_log_in_is_noted_with_its_session_and_whoever_ends_another_with_it_beg
         assert len(await accounts.accounts("session")) == 2
         noted = [(one["actor"], one["act"], one["request"]) for one in await audit.entries()]
         assert noted == [("ann", "log in", "a"), ("", "log in", "b")]
+
+    asyncio.run(main())
+
+
+@pytest.mark.parametrize("path", ["/api/v1/session/", "//api/v1//session"])
+def test_an_address_with_more_slashes_is_the_same_address(path: str) -> None:
+    async def main() -> None:
+        clock = FakeClock()
+        audit = Audit(MemoryAccounts(), clock)
+        notes = RequestNotes(audit, clock, "/api/v1")
+        await notes(_scope("POST", path, tried="ann", code="no-credentials"), 401, "r")
+        assert [one["act"] for one in await audit.entries()] == ["log in"]
 
     asyncio.run(main())
 

@@ -25,8 +25,8 @@ from petra.server.json_logs import REQUEST
 from petra.server.parameters import whole_number
 from petra.server.problem_codes import CODES
 from petra.server.problems import MEDIA_TYPE, RETRY_AFTER_S, ProblemError, document
-from petra.server.request_notes import RequestNotes
-from petra.server.service import Service
+from petra.server.request_notes import RequestNotes, plain_path
+from petra.server.service import API, Service
 from petra.store.trail import acting
 from petra.trace_context import INCOMING
 
@@ -42,7 +42,7 @@ BODY_S: Final = 30.0
 OBJECT_MAX: Final = 1024 * 1024 * 1024
 OBJECT_S: Final = 600.0
 """What a worker stores of a large result is bounded by itself: it never is in memory."""
-_OBJECTS: Final = "/api/v1/objects/"
+_OBJECTS: Final = f"{API}/objects/"
 PAST: Final = "petra.past-the-proxy"
 """Set in the scope of a request that came from elsewhere, and not through a proxy (``petra.server.proxies``)."""
 PROXIED: Final = "petra.proxied"
@@ -55,7 +55,9 @@ PASSED_OVER_IDLE_S: Final = 0.5
 PASSED_OVER_S: Final = BODY_S
 """So much of a body that is too large is taken and thrown away, for so long, while it goes on coming: most programs look for an
 answer only when they have sent everything, and an end of the connection before that hides it from them."""
-_ACTS_BY_GET: Final = ("/stream", "/login", "/callback", "/mcp")
+_ACTS_BY_GET: Final = re.compile(
+    rf"/login(/oidc(/callback)?)?|/mcp|{API}/(executions/[^/]+/)?stream"
+)
 """Addresses whose GET begins something, or never ends: they have no HEAD."""
 _access = logging.getLogger("petra.access")
 _log = logging.getLogger(__name__)
@@ -115,7 +117,7 @@ class Gate:
         self, scope: Scope, receive: Receive, answer: _Answer, headers: dict[str, str], begun: float
     ) -> None:
         try:
-            stores = scope["method"] == "PUT" and _OBJECTS in str(scope["path"])
+            stores = scope["method"] == "PUT" and self._below(scope).startswith(_OBJECTS)
             most, within_s = (OBJECT_MAX, OBJECT_S) if stores else (BODY_MAX, BODY_S)
             wrong = self._wrong(str(scope["method"]), scope, headers, most)
             if wrong is not None:
@@ -146,6 +148,10 @@ class Gate:
         _access.info("CONNECT %s", scope["path"])
         await self._inner(scope, receive, send)
 
+    def _below(self, scope: Scope) -> str:
+        """Return the address of a request below the prefix."""
+        return plain_path(scope).removeprefix(self._prefix)
+
     def _wrong(
         self, method: str, scope: Scope, headers: dict[str, str], most: int
     ) -> tuple[str, str] | None:
@@ -164,7 +170,7 @@ class Gate:
 
     async def _let_in(self, scope: Scope, receive: Receive, answer: _Answer) -> None:
         path = str(scope["path"])
-        if scope["method"] == "HEAD" and not path.endswith(_ACTS_BY_GET):
+        if scope["method"] == "HEAD" and not _ACTS_BY_GET.fullmatch(self._below(scope)):
             scope = {**scope, "method": "GET"}  # whose body the server below leaves out
         try:
             await self._inner(scope, receive, answer)

@@ -17,6 +17,7 @@ from petra.clock import Clock
 from petra.desk import Principal
 from petra.errors import UsageError
 from petra.server.identity import SAFE
+from petra.server.service import API
 from petra.store.trail import Trail
 
 STRANGERS: Final = 60
@@ -27,7 +28,8 @@ _READS: Final = re.compile(
     r"|executions/[^/]+/verify|executions/[^/]+/at/[^/]+/eval)"
 )
 """Calls that only look at what they are sent."""
-_LOG_INS: Final = ("/login", "/login/oidc/callback")
+_LOG_INS: Final = frozenset({"/login", "/login/oidc/callback"})
+"""Pages that begin a session; these and all others are known by their whole address, for anything may be called as they are."""
 _OBJECTS: Final = "/objects/"
 """Where workers store results of runs that they have: the log says what came of those."""
 _REFUSALS: Final = frozenset({401, 403, 429})
@@ -39,6 +41,7 @@ class RequestNotes:
     def __init__(self, audit: Audit, clock: Clock, base: str) -> None:
         self._audit = audit
         self._base = base
+        self._prefix = base.removesuffix(API)
         self._rooms = {True: _Room(clock), False: _Room(clock)}
 
     async def __call__(self, scope: MutableMapping[str, Any], status: int, request: str) -> None:
@@ -49,7 +52,7 @@ class RequestNotes:
         """
         state = scope.get("state") or {}
         who: Principal | None = state.get("who")
-        is_log_in, failed = _is_log_in(scope), status >= 400 or "code" in state
+        is_log_in, failed = self._is_log_in(scope), status >= 400 or "code" in state
         if is_log_in and not failed:
             return  # a page was shown; who began a session is noted with it
         act = self._is_act(scope)
@@ -70,7 +73,7 @@ class RequestNotes:
 
         def make(outcome: str) -> Note | None:
             state = scope.get("state") or {}
-            if _is_log_in(scope):
+            if self._is_log_in(scope):
                 known = "tried" in state  # before that, nobody knows who it is
             else:
                 known = state.get("namespace") is not None and self._is_act(scope)
@@ -79,17 +82,26 @@ class RequestNotes:
         return self._audit.trail(make)
 
     def _is_act(self, scope: MutableMapping[str, Any]) -> bool:
-        path = str(scope["path"])
-        reads = _READS.fullmatch(path.removeprefix(self._base)) is not None
-        return scope["method"] not in SAFE and not reads and _OBJECTS not in path
+        said = self._said(scope)
+        passed_over = said.startswith(_OBJECTS) or _READS.fullmatch(said)
+        return scope["method"] not in SAFE and not passed_over
+
+    def _is_log_in(self, scope: MutableMapping[str, Any]) -> bool:
+        if scope["method"] == "POST":
+            return self._said(scope) == "/session"
+        return plain_path(scope).removeprefix(self._prefix) in _LOG_INS
+
+    def _said(self, scope: MutableMapping[str, Any]) -> str:
+        """Return the address of a request below the base."""
+        return plain_path(scope).removeprefix(self._base)
 
     def _note(
         self, scope: MutableMapping[str, Any], request: str, *, outcome: str, more: str = ""
     ) -> Note:
         state, client = scope.get("state") or {}, scope.get("client")
         who: Principal | None = state.get("who")
-        said = f"{scope['method']} {str(scope['path']).removeprefix(self._base)}"[:PATH_MAX]
-        said = "log in" if _is_log_in(scope) else said
+        said = f"{scope['method']} {self._said(scope)}"[:PATH_MAX]
+        said = "log in" if self._is_log_in(scope) else said
         return Note(
             actor=who.name if who is not None else _tried(state), act=_plain(said),
             namespace=state.get("namespace") or "", outcome=outcome, code=state.get("code", "") + more,
@@ -116,9 +128,9 @@ class _Room:
         return True
 
 
-def _is_log_in(scope: MutableMapping[str, Any]) -> bool:
-    path = str(scope["path"])
-    return path.endswith(_LOG_INS) or (path.endswith("/session") and scope["method"] == "POST")
+def plain_path(scope: Mapping[str, Any]) -> str:
+    """Return the address of a request as it is meant: how many slashes there are makes no other one."""
+    return "/" + "/".join(part for part in str(scope["path"]).split("/") if part)
 
 
 def _outcome(status: int) -> str:
