@@ -10,7 +10,14 @@ import pytest
 from support.clocks import FakeClock
 
 from petra.accounts import Register
-from petra.accounts.attempts import PER_ACCOUNT, PER_ADDRESS, WINDOW_S, Attempts, TooManyError
+from petra.accounts.attempts import (
+    PER_ACCOUNT,
+    PER_ADDRESS,
+    REMEMBERED_MAX,
+    WINDOW_S,
+    Attempts,
+    TooManyError,
+)
 from petra.accounts.register import SESSION_S, TakenError, UnknownAccountError
 from petra.accounts.rows import read_grants
 from petra.accounts.secrets import is_token, new_token
@@ -150,6 +157,48 @@ def test_users_are_added_by_who_administers_all_that_they_get(
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("roles", [[], ["viewer@acme"]])
+def test_who_may_act_as_others_is_for_who_administers_everything(roles: list[str]) -> None:
+    """A token of such an account is as good as one of anybody, in any namespace."""
+
+    async def work(world: World) -> None:
+        register = world.register
+        await register.add_user(owner(), "robot", roles, service=True, act_as=True)
+        token, _ = await register.issue(owner(), user="robot")
+        for who in (somebody("admin@default"), somebody("admin@acme")):
+            with pytest.raises(UnknownAccountError):
+                await register.issue(who, user="robot")
+            with pytest.raises(UnknownAccountError):
+                await register.change_user(who, "robot", roles=[])
+            with pytest.raises(UnknownAccountError):
+                await register.revoke(who, token.id)
+            assert await register.users(who) == []
+            assert await register.tokens(who) == []
+        await register.issue(somebody("admin@*"), user="robot")
+
+    run(work)
+
+
+def test_who_acts_in_the_name_of_somebody_ends_no_session_and_no_token_of_theirs() -> None:
+    async def work(world: World) -> None:
+        register = world.register
+        await register.add_user(owner(), "ann", ["operator"], password=WORD)
+        secret = await register.begin_session("ann")
+        token, _ = await register.issue(owner(), user="ann")
+        robot = granted("robot", Kind.SERVICE, (), act_as=True)
+        acting = robot.in_the_name_of(somebody("operator"))
+        assert await register.sessions(acting) == []
+        assert await register.tokens(acting) == []
+        (session,) = await register.sessions(somebody("operator"))
+        with pytest.raises(UnknownAccountError):
+            await register.end_sessions(acting, session.id)
+        with pytest.raises(UnknownAccountError):
+            await register.revoke(acting, token.id)
+        assert await register.by_session(secret) is not None
+
+    run(work)
+
+
 def test_who_administers_a_namespace_gets_no_further() -> None:
     async def work(world: World) -> None:
         register, admin = world.register, somebody("admin@a")
