@@ -314,6 +314,43 @@ def test_attempts_are_bounded_by_account_and_by_address() -> None:
     attempts.succeeded("ann")
 
 
+def test_attempts_that_are_refused_are_not_remembered_and_push_nobody_out() -> None:
+    """Whoever is over the limit of their address would forget what counts against them by naming very many others."""
+    clock = FakeClock()
+    attempts = Attempts(clock)
+    for _ in range(PER_ACCOUNT):
+        attempts.count("ann", "thief")
+    for number in range(PER_ADDRESS - PER_ACCOUNT):
+        attempts.count(f"user {number}", "thief")
+    for number in range(REMEMBERED_MAX + 1):
+        with pytest.raises(TooManyError):
+            attempts.count(f"other {number}", "thief")
+    attempts.count_address("thief")
+    for account, address in (("ann", "thief"), ("ann", "elsewhere"), ("bob", "thief")):
+        with pytest.raises(TooManyError):
+            attempts.count(account, address)
+
+
+def test_all_addresses_of_one_network_of_ipv6_are_one_address() -> None:
+    """Anybody has 2**64 of them."""
+    attempts = Attempts(FakeClock())
+    for number in range(PER_ADDRESS):
+        attempts.count(f"user {number}", f"2001:db8:0:1::{number:x}")
+    with pytest.raises(TooManyError):
+        attempts.count("fresh", "2001:db8:0:1:ffff::1")
+    attempts.count("fresh", "2001:db8:0:2::1")
+    for number in range(PER_ADDRESS):
+        attempts.count(f"user {number}", f"::ffff:10.0.0.{number}")
+
+
+def test_what_is_remembered_of_a_name_is_short() -> None:
+    attempts = Attempts(FakeClock())
+    for number in range(PER_ACCOUNT):
+        attempts.count("a" * 10_000 + str(number), f"address {number}")
+    with pytest.raises(TooManyError):
+        attempts.count("a" * 10_000, "another")
+
+
 def test_roles_hold_in_their_namespace_and_nowhere_else() -> None:
     who = somebody("operator@a", "approver@b", "finance@b", "viewer@*")
     assert May.START in who.within("a").may

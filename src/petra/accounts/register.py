@@ -1,7 +1,9 @@
 """The register: users, tokens and sessions in a store, and who may change them.
 
-Rule 1: whoever administers the namespaces of all roles of somebody may change them, and give them no others.
+Rule 1: whoever administers the namespaces of all roles of somebody may change them, and give them no others; who may act as
+others is for who administers everything.
 Rule 2: what was disabled, revoked, or ran out lets nobody in, from the next request on.
+Rule 3: who acts in the name of somebody has nothing to do with the accounts of those.
 """
 
 from __future__ import annotations
@@ -188,7 +190,9 @@ class Register:
         await noted(partial(self._accounts.forget, "session", digest(secret)))
 
     async def sessions(self, who: Principal) -> list[Session]:
-        """List the sessions of whoever asks."""
+        """List the sessions of whoever asks; who acts in the name of somebody has none of theirs."""
+        if who.by:
+            return []
         own = "" if who.kind is Kind.OWNER else who.name
         return [session for session in await self._all("session", Session) if session.user == own]
 
@@ -304,7 +308,7 @@ class Register:
             ForbiddenError: they administer nothing.
         """
         _must_administer_something(who)
-        return [user for user in await self._all("user", User) if _administers(who, user.grants)]
+        return [user for user in await self._all("user", User) if _administers_user(who, user)]
 
     async def known_in(self, who: Principal, word: str, limit: int) -> list[User]:
         """List those who have a role where somebody acts, by a part of their names: work is delegated to them."""
@@ -319,7 +323,7 @@ class Register:
         account = await self._accounts.account("user", name)
         if account is not None:
             user = _read(account, User)
-            if _administers(who, user.grants):
+            if _administers_user(who, user):
                 return account, user
         raise UnknownAccountError(f"there is no user '{name[:100]}' that you administer")
 
@@ -394,10 +398,10 @@ class Register:
         if token.owner:
             return May.ADMINISTER in who.within(EVERYWHERE).may
         if token.user:
-            if token.user == who.name and who.kind is not Kind.OWNER:
+            if token.user == who.name and who.kind is not Kind.OWNER and not who.by:
                 return True
             user = await self.user(token.user)
-            return user is not None and _administers(who, user.grants)
+            return user is not None and _administers_user(who, user)
         return _administers(who, token.grants)
 
     # Namespaces
@@ -483,6 +487,13 @@ def _administers(who: Principal, grants: Iterable[Grant]) -> bool:
     """Tell whether somebody administers every namespace of some roles; who has none belongs to the default one."""
     places = {grant.namespace for grant in grants} or {DEFAULT}
     return all(May.ADMINISTER in who.within(place).may for place in places)
+
+
+def _administers_user(who: Principal, user: User) -> bool:
+    """Tell whether somebody administers a user; one who may act as others may what anybody may, anywhere."""
+    if user.act_as:
+        return May.ADMINISTER in who.within(EVERYWHERE).may
+    return _administers(who, user.grants)
 
 
 def _must_administer(who: Principal, grants: Iterable[Grant]) -> None:
