@@ -281,3 +281,36 @@ def test_whoever_reads_a_stream_is_shown_out_when_their_token_is_over(
             pass
         api.patch(f"/users/{name}", json={"disabled": True})
         assert "event: bye" in list(lines)
+
+
+@pytest.mark.parametrize("path", ["/executions/{id}/stream", "/stream?topics=executions"])
+def test_whoever_reads_a_stream_is_shown_out_when_they_have_no_role_there_any_more(
+    path: str, server: Served, api: httpx2.Client
+) -> None:
+    shown, name = started(api, WAITS), user(api, "viewer")
+    with (
+        acting_as(server, api, name) as viewer,
+        viewer.stream("GET", path.format(id=shown["id"])) as answer,
+    ):
+        lines = answer.iter_lines()
+        assert next(lines) == "event: hello"
+        assert api.patch(f"/users/{name}", json={"roles": ["viewer@acme"]}).status_code == 200
+        assert "event: bye" in list(lines)
+        assert viewer.get(path.format(id=shown["id"])).status_code in (403, 404)
+
+
+def test_who_reads_in_the_name_of_somebody_is_shown_out_with_them(
+    server: Served, api: httpx2.Client
+) -> None:
+    shown, name = started(api, WAITS), user(api, "viewer")
+    robot = user(api, service=True, act_as=True)
+    with (
+        acting_as(server, api, robot) as client,
+        client.stream(
+            "GET", f"/executions/{shown['id']}/stream", headers={"X-Act-As": name}
+        ) as answer,
+    ):
+        lines = answer.iter_lines()
+        assert next(lines) == "event: hello"
+        assert api.patch(f"/users/{name}", json={"disabled": True}).status_code == 200
+        assert "event: bye" in list(lines)

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from support.clocks import FakeClock, settle
 
+from petra.desk import Principal, owner
 from petra.server import outflow as going
 from petra.server.identity import AGAIN_S, Presented
 from petra.server.outflow import AHEAD_MAX, QUIET, Outflow
@@ -157,6 +158,9 @@ def test_what_could_not_be_made_is_made_anew_for_the_next() -> None:
     played(scenario)
 
 
+OWNER = owner()
+
+
 class Door:
     """Lets in whoever is on its list, and counts how often it is asked."""
 
@@ -164,7 +168,8 @@ class Door:
         self.known: set[Presented] = set()
         self.asked = 0
 
-    async def is_in(self, presented: Presented) -> bool:
+    async def is_in(self, presented: Presented, who: Principal) -> bool:
+        assert who == OWNER
         self.asked += 1
         return presented in self.known
 
@@ -176,9 +181,9 @@ def test_all_who_came_with_one_token_are_looked_up_once_and_told_when_it_is_over
         door.known = {one, other}
         staying = Staying(door, clock)  # type: ignore[arg-type]
         with (
-            staying.guest(one) as first,
-            staying.guest(one) as second,
-            staying.guest(other) as third,
+            staying.guest(one, OWNER) as first,
+            staying.guest(one, OWNER) as second,
+            staying.guest(other, OWNER) as third,
         ):
             await settle()
             await clock.advance(AGAIN_S)
@@ -191,7 +196,9 @@ def test_all_who_came_with_one_token_are_looked_up_once_and_told_when_it_is_over
         await clock.advance(AGAIN_S)
         await settle()
         asked = door.asked
-        with staying.guest(other):  # when all have left and somebody comes, it is looked again
+        with staying.guest(
+            other, OWNER
+        ):  # when all have left and somebody comes, it is looked again
             await settle()
             await clock.advance(AGAIN_S)
             await settle()

@@ -19,7 +19,7 @@ from petra.accounts import Attempts, Register, User
 from petra.accounts.secrets import digest, new_token
 from petra.clock import Clock
 from petra.desk import Principal, owner
-from petra.desk.principal import Kind, May, granted
+from petra.desk.principal import ForbiddenError, Kind, May, granted
 from petra.private import OWNER_TOKEN, kept
 from petra.server.problems import ProblemError
 from petra.store.errors import StoreError
@@ -146,15 +146,20 @@ class Identity:
             raise ProblemError("not-found", f"there is no user '{name[:100]}' to act as")
         return who.in_the_name_of(granted(user.name, Kind.USER, user.grants))
 
-    async def is_in(self, presented: Presented) -> bool:
-        """Tell whether somebody who came in may stay: their token or session may be over by now."""
+    async def is_in(self, presented: Presented, who: Principal) -> bool:
+        """Tell whether somebody who came in may stay as who they were then.
+
+        Their token or session may be over by now, or their roles be others: then they come in anew, as who they are.
+        """
         try:
-            await self.who(presented)
-        except ProblemError:
+            now, _ = await self.who(presented)
+            if who.by:
+                now = await self.in_the_name_of(now, who.name)
+        except (ProblemError, ForbiddenError):
             return False
         except StoreError:
             return True  # nobody knows just now; whoever asks for anything new is turned away
-        return True
+        return now.grants == who.grants
 
     async def _by_token(self, authorization: str) -> Principal:
         scheme, _, token = authorization.partition(" ")

@@ -1,7 +1,7 @@
 """Those who stay for long, readers of streams and workers elsewhere: whether they still may is looked up now and then.
 
 Rule 1: everybody who came with the same token or session is looked up once for all of them, however many there are.
-Rule 2: whoever may no longer stay is told within ``AGAIN_S``.
+Rule 2: whoever may no longer stay is told within ``AGAIN_S``; so is whoever has other roles by now.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from petra.clock import Clock
+from petra.desk import Principal
 from petra.server.identity import AGAIN_S, Identity, Presented
 
 
@@ -20,30 +21,31 @@ class Staying:
     def __init__(self, identity: Identity, clock: Clock) -> None:
         self._identity = identity
         self._clock = clock
-        self._guests: dict[Presented, set[asyncio.Future[None]]] = {}
+        self._guests: dict[tuple[Presented, Principal], set[asyncio.Future[None]]] = {}
         self._looking: asyncio.Task[None] | None = None
 
     @contextmanager
-    def guest(self, presented: Presented) -> Iterator[asyncio.Future[None]]:
+    def guest(self, presented: Presented, who: Principal) -> Iterator[asyncio.Future[None]]:
         """Give what is done once somebody who came in may no longer stay."""
         over: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._guests.setdefault(presented, set()).add(over)
+        guest = presented, who
+        self._guests.setdefault(guest, set()).add(over)
         if self._looking is None:
             self._looking = asyncio.create_task(self._look())
         try:
             yield over
         finally:
-            same = self._guests.get(presented, set())
+            same = self._guests.get(guest, set())
             same.discard(over)
             if not same:
-                self._guests.pop(presented, None)
+                self._guests.pop(guest, None)
 
     async def _look(self) -> None:
         while self._guests:
             await self._clock.sleep(AGAIN_S)
-            for presented in tuple(self._guests):
-                if not await self._identity.is_in(presented):
-                    for over in self._guests.pop(presented, ()):
+            for guest in tuple(self._guests):
+                if not await self._identity.is_in(*guest):
+                    for over in self._guests.pop(guest, ()):
                         over.set_result(None)
         self._looking = None
 

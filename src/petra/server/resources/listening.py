@@ -70,7 +70,7 @@ async def listened(
     named = frozenset(topic for topic in wanted if topic is not None)
     listener = ListReader(service, here, named, narrowed)
     rows = _rows(listener, operations=None in wanted, cursor=last if last is not None else after)
-    parts = kept_alive(rows, service, presented_by(request))
+    parts = kept_alive(rows, service, presented_by(request), here)
     return Stream(parts, media_type="text/event-stream", headers=HEADERS)
 
 

@@ -18,7 +18,7 @@ from litestar.response import Stream
 
 from petra.accounts.shown import moment
 from petra.desk.now import told as told_by
-from petra.desk.principal import May
+from petra.desk.principal import May, Principal
 from petra.engine.news import (
     Appended,
     Ended,
@@ -90,7 +90,7 @@ async def followed(
     run = (await run_of(service, execution, logs))[1] if logs is not None else None
     parts = _records(service, who, execution, after, opening, form=form, run=run)
     return Stream(
-        kept_alive(parts, service, presented_by(request)),
+        kept_alive(parts, service, presented_by(request), who),
         media_type="text/event-stream",
         headers=HEADERS,
     )
@@ -215,13 +215,13 @@ def _head(service: TheService, execution: str, head: Head) -> dict[str, Any]:
 
 
 async def kept_alive(
-    parts: AsyncIterator[bytes], service: TheService, presented: Presented
+    parts: AsyncIterator[bytes], service: TheService, presented: Presented, who: Principal
 ) -> AsyncIterator[bytes]:
     """Give on what comes, a comment whenever nothing came for a while, and goodbye when it is over."""
     outflow = Outflow(parts)
     service.outflows.add(outflow)
     try:
-        with service.staying.guest(presented) as over:
+        with service.staying.guest(presented, who) as over:
             over.add_done_callback(outflow.end)
             if service.closing.is_set():
                 outflow.end()

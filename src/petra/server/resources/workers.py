@@ -56,7 +56,7 @@ async def come_in(socket: AnySocket, service: TheService) -> None:
     worker = WorkerSocket(socket)
     service.workers[worker] = who
     try:
-        with service.staying.guest(presented) as over:
+        with service.staying.guest(presented, who) as over:
             bounds = Bounds(who.pool, who.places(May.WORK), who.name)
             await talk(service.hears(worker), worker, bounds, over)
     finally:
