@@ -10,6 +10,7 @@ from engine_support import chain, until
 from support.clocks import FakeClock, settle
 
 from petra.engine import Engine
+from petra.engine.lease_names import Mint
 from petra.engine.life import Phase
 from petra.engine.workers import AWAY
 from petra.store.errors import UnavailableError
@@ -182,6 +183,53 @@ def test_a_worker_that_does_not_come_back_loses_its_run_when_its_lease_has_run_o
             assert engine.custody.holders("e", first.given[0].run) == [AWAY]
             await clock.advance(2)
             assert [one.delivery for one in second.given] == [2]
+
+    asyncio.run(scenario())
+
+
+@pytest.mark.spec("S22")
+def test_a_worker_that_was_frozen_beyond_its_lease_is_told_to_stop_when_it_beats_again() -> None:
+    """Its connection is as it was; what it had is at another by now."""
+
+    async def scenario() -> None:
+        clock = FakeClock()
+        store, first, second = MemoryStore(clock=clock.now), Line(), Line()
+        async with Engine(store, clock=clock, lease_s=30) as engine:
+            await engine.start(chain(1), execution="e")
+            await engine.connections.receive(first, hello("s"))
+            await settle()
+            (given,) = first.given
+            await engine.connections.receive(second, hello("other"))
+            await clock.advance(31)
+            assert [one.delivery for one in second.given] == [2]
+            assert first.cancelled == []
+            beat = frames.Heartbeat(leases=[given.lease])
+            await engine.connections.receive(first, beat)
+            assert first.cancelled == [given.lease]
+            await engine.connections.receive(
+                second, frames.Heartbeat(leases=[second.given[0].lease])
+            )
+            assert second.cancelled == []
+
+    asyncio.run(scenario())
+
+
+@pytest.mark.spec("S22")
+def test_what_is_waited_for_from_another_engine_is_not_stopped_by_a_beat() -> None:
+    async def scenario() -> None:
+        store, first, second = MemoryStore(clock=lambda: 0.0), Line(), Line()
+        async with Engine(store, lease_s=LEASE_S) as engine:
+            await engine.start(chain(1), execution="e")
+            await engine.connections.receive(first, hello("s"))
+            await first.some()
+            elsewhere = Mint().make(0)
+            engine.custody.leases.mint.end(
+                elsewhere, engine.custody.leases[first.given[0].lease].row
+            )
+            await engine.connections.receive(second, hello("t", credit=0))
+            engine.roster.workers[second].awaited[elsewhere] = LEASE_S
+            await engine.connections.receive(second, frames.Heartbeat(leases=[elsewhere]))
+            assert second.cancelled == []
 
     asyncio.run(scenario())
 

@@ -1,6 +1,7 @@
 """Custody: the runs that workers have, from the lease that is given until it ends.
 
-Rule 1: a heartbeat prolongs a lease. Without one it runs out, and the kernel decides about redelivery.
+Rule 1: a heartbeat prolongs a lease. Without one it runs out, and the kernel decides about redelivery. A beat for one that
+has ended is answered: what is run under it is to stop.
 Rule 2: a worker that comes back on another connection keeps what it names; what it does not name never reached it.
 What it had from another engine of the same store goes on too: whoever takes the shard over adopts it, and its reports wait
 for that. Who does not within ``patience_s`` never will, and it is cancelled.
@@ -14,6 +15,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
+from typing import Final
 
 from petra.clock import Clock
 from petra.engine.backlog import Backlog
@@ -27,6 +29,8 @@ from petra.engine.submissions import of_lost_delivery
 from petra.engine.workers import ANYTHING, Bounds, Lease, Link, Queue, WorkerSeen, remember
 from petra.store.rows import PendingRow
 from petra.wire import Iteration, frames
+
+RUN_OUT: Final = "the lease has run out"
 
 
 class Custody:
@@ -156,7 +160,7 @@ class Custody:
         """Have a worker stop what is not its own any more; what it reports of it is taken from it and forgotten."""
         if lost:
             worker.claimed |= frozenset(lost)
-            worker.link.send(frames.CancelRuns(leases=lost, reason="the lease has run out"))
+            worker.link.send(frames.CancelRuns(leases=lost, reason=RUN_OUT))
 
     def _may_go_on(self, lease_id: str, worker: WorkerSeen) -> bool:
         """Tell whether a lease is known, and of what a worker may do."""
@@ -195,12 +199,32 @@ class Custody:
                 self._lose(lease.id)
 
     def heartbeat(self, link: Link, leases: list[str]) -> None:
-        """A worker is alive; only its own leases are prolonged."""
-        expires = self.until()
+        """A worker is alive: only its own leases are prolonged, and it stops what it has under those that have ended.
+
+        One that was frozen beyond a lease does not know that its run is at another by now.
+        """
+        expires, ended = self.until(), list[str]()
         for lease_id in leases:
             lease = self.leases.get(lease_id)
-            if lease is not None and lease.worker.link is link:
+            if lease is None:
+                ended.append(lease_id)
+            elif lease.worker.link is link:
                 lease.expires = expires
+        if ended:
+            self._stop_ended(link, ended)
+
+    def _stop_ended(self, link: Link, ended: list[str]) -> None:
+        """Have a worker stop what it has under leases of which we know that they have ended; of others we know nothing."""
+        worker = self.roster.workers.get(link)
+        if worker is not None:
+            known = [
+                lease
+                for lease in ended
+                if self.leases.mint.was_for(lease) is not None
+                and not (lease in worker.awaited or lease in worker.guests)
+            ]
+            if known:
+                link.send(frames.CancelRuns(leases=known, reason=RUN_OUT))
 
     def away(self, link: Link) -> None:
         """A connection is gone, and its worker may come back: it keeps its leases until they run out."""
