@@ -119,6 +119,22 @@ def test_silence_is_broken_by_a_comment(monkeypatch: pytest.MonkeyPatch) -> None
     played(scenario)
 
 
+def test_a_comment_comes_at_its_time_also_soon_after_something_else() -> None:
+    async def scenario() -> None:
+        source = Source()
+        outflow = Outflow(source.parts())
+        source.queue.put_nowait(b"a")
+        assert await outflow.next() == b"a"
+        outflow._tick()  # as it does every quarter of a minute
+        waiting = asyncio.create_task(outflow.next())
+        await settle()
+        assert waiting.done(), "it waited for another quarter of a minute"
+        assert await waiting == QUIET
+        await outflow.close()
+
+    played(scenario)
+
+
 def test_many_who_ask_at_once_are_told_what_one_made() -> None:
     async def scenario() -> None:
         told, made, go = ToldOnce(), 0, asyncio.Event()

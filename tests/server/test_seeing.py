@@ -92,6 +92,11 @@ def test_a_server_that_is_not_on_a_terminal_logs_json(tmp_path: Path) -> None:
     assert served.said["token"] not in log.read_text()
 
 
+def test_the_numbers_are_of_a_type_that_prometheus_reads(server: Served) -> None:
+    told = get(f"{server.url}/metrics").headers["content-type"]
+    assert told == "text/plain; version=0.0.4; charset=utf-8"
+
+
 @pytest.mark.parametrize(
     "name",
     [

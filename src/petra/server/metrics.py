@@ -14,7 +14,8 @@ from petra.engine.workers import ALONE
 from petra.server.service import Service
 from petra.store.rows import ExecutionFilter, LineCount
 
-MEDIA_TYPE: Final = "text/plain; version=0.0.4; charset=utf-8"
+MEDIA_TYPE: Final = "text/plain; version=0.0.4"
+"""The framework adds the charset; said twice, Prometheus reads nothing."""
 POOLS_MAX: Final = 100
 LIMITS_MAX: Final = 100
 """So many limits have numbers of their own; those of all others are added up."""

@@ -1,7 +1,7 @@
 """What goes out to one reader of a stream: parts as they come, those that came together in one piece.
 
 Rule 1: nothing is made ahead of a reader that does not read: beyond so many parts, who makes them waits.
-Rule 2: where nothing goes out for a while, a comment does, so that nobody in between hangs up.
+Rule 2: a comment goes out at regular times, whatever else does: nobody in between hangs up, and who reads knows when to wonder.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import AsyncIterator
 from typing import Final
 
 QUIET_S: Final = 15.0
-"""So often a comment is sent when nothing happens."""
+"""So often a comment is sent."""
 QUIET: Final = b": still here\n\n"
 AHEAD_MAX: Final = 16
 
@@ -21,7 +21,6 @@ class Outflow:
 
     def __init__(self, parts: AsyncIterator[bytes]) -> None:
         self._waiting: list[bytes] = []
-        self._sent = False
         self._over = False
         self._woken: asyncio.Future[None] | None = None
         self._room: asyncio.Future[None] | None = None
@@ -46,10 +45,9 @@ class Outflow:
             self._woken.set_result(None)
 
     def _tick(self) -> None:
-        if not self._sent and not self._waiting:
+        if not self._waiting:  # else something goes out now, or the reader does not read
             self._waiting.append(QUIET)
             self._wake()
-        self._sent = False
         self._ticking = self._loop.call_later(QUIET_S, self._tick)
 
     def end(self, _: object = None) -> None:
@@ -73,7 +71,6 @@ class Outflow:
             return b""
         piece = b"".join(self._waiting)
         self._waiting.clear()
-        self._sent = True
         if self._room is not None and not self._room.done():
             self._room.set_result(None)
         return piece
