@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 from typing import Any
 
@@ -16,6 +17,7 @@ from petra.wire import Attempt, Error
 from petra.wire.frames import LogLine, Retrying
 
 YAML = {"Content-Type": "application/yaml"}
+JSON = {"Content-Type": "application/json"}
 HEAD = "apiVersion: petra/v1\nkind: {kind}\nmetadata: {{name: {name}}}\n"
 DOCUMENTS = {
     "schedules": HEAD.format(kind="Schedule", name="conditional")
@@ -256,3 +258,33 @@ def test_a_number_that_is_too_large_is_refused_where_it_would_not_be_used(
     answer = api.get("/playbooks/counted", params={name: 5_289_083_777})
     assert answer.status_code == 400
     assert f"'{name}' is 5289083777" in answer.json()["detail"]
+
+
+def test_a_call_that_takes_no_body_names_what_is_in_one(server: Served, api: httpx2.Client) -> None:
+    """It was passed over: who had written ``dry_run`` into the body had it done."""
+    paths = get(f"{server.url}/openapi.json").json()["paths"]
+    id_ = started(api, ADDS)["id"]
+    calls = [
+        path.removeprefix("/api/v1").replace("{execution}", id_)
+        for path, ops in paths.items()
+        if "post" in ops and "requestBody" not in ops["post"] and path.startswith("/api/v1")
+    ]
+    assert f"/executions/{id_}/verify" in calls
+    for path in calls:
+        wrong = api.post(path, json={"bogus": 1})
+        assert wrong.status_code == 400, (path, wrong.text)
+        assert wrong.json()["errors"][0]["pointer"] == "/bogus"
+        assert api.post(path, json=[]).status_code == 400
+    for nothing in (b"", b"null", b"{}"):
+        verified = api.post(f"/executions/{id_}/verify", content=nothing, headers=JSON)
+        assert verified.status_code == 200, verified.text
+
+
+def test_a_body_that_is_compressed_is_refused_with_the_reason(api: httpx2.Client) -> None:
+    body = gzip.compress(b'{"playbook": "some"}')
+    for path in ("/executions", "/check"):
+        packed = api.post(path, content=body, headers={"Content-Encoding": "gzip"})
+        assert (packed.status_code, packed.json()["code"]) == (400, "bad-request")
+        assert "'Content-Encoding: gzip'" in packed.json()["detail"]
+    plain = api.post("/check", content=ADDS.encode(), headers=YAML)
+    assert plain.status_code == 200, plain.text

@@ -18,6 +18,7 @@ from petra.server.identity import ACT_AS_HEADER
 from petra.server.parameters import presented_by, refuse_unknown
 from petra.server.problems import ProblemError
 from petra.server.service import Service
+from petra.server.strict_bodies import refuse_unread
 
 NEED: Final = "need"
 Opt = dict[str, Any]
@@ -60,7 +61,7 @@ def need_of(handler: BaseRouteHandler) -> Need | None:
 
 
 async def admit(request: Request[Any, Any, Any]) -> Response[None] | None:
-    """Find out who asks, and let in only who may; then look at the names of parameters.
+    """Find out who asks, and let in only who may; then look at the names of parameters, and of what nobody reads.
 
     Whoever asks for the methods of an address gets them, unless it has an answer of its own to that.
 
@@ -85,6 +86,8 @@ async def admit(request: Request[Any, Any, Any]) -> Response[None] | None:
         state["who"] = who = await _admitted(service, who, need, request)
         state["namespace"] = who.namespace
     refuse_unknown(request)
+    if need.known:
+        await refuse_unread(request)
     return None
 
 

@@ -2,6 +2,8 @@
 
 The framework reads an address and a body alike, and in an address everything is text; so ``"1"`` would be a number, and 0
 a no.
+
+A body that nobody reads is read all the same: what somebody says in it is not passed over in silence.
 """
 
 from __future__ import annotations
@@ -12,7 +14,11 @@ import msgspec
 from litestar import Request
 
 from petra.server.body_faults import faults_of
-from petra.server.problems import unread
+from petra.server.problems import ProblemError, unread
+
+
+class Nothing(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What a call takes that takes nothing."""
 
 
 class StrictRequest(Request[Any, Any, Any]):
@@ -32,3 +38,27 @@ class StrictRequest(Request[Any, Any, Any]):
             return msgspec.convert(value, field.annotation)
         except msgspec.ValidationError as error:
             raise unread(faults_of(value, field.annotation, error)) from None
+
+
+async def refuse_unread(request: Request[Any, Any, Any]) -> None:
+    """Refuse what a body says to a call that takes none, and one that is packed: nobody unpacks it.
+
+    Raises:
+        ProblemError: there is such a body.
+    """
+    coding = request.headers.get("content-encoding", "identity").strip().lower()
+    if coding != "identity":
+        raise ProblemError(
+            "bad-request", f"'Content-Encoding: {coding[:40]}': send the body as it is"
+        )
+    fields = request.route_handler.parsed_fn_signature.parameters
+    if request.method != "POST" or fields.keys() & {"data", "request"}:
+        return
+    value = None
+    try:
+        value = msgspec.json.decode(await request.body() or b"null")
+        msgspec.convert(value, Nothing | None)
+    except msgspec.ValidationError as error:
+        raise unread(faults_of(value, Nothing, error)) from None
+    except msgspec.DecodeError:
+        raise ProblemError("bad-request", "this call takes no body") from None
