@@ -31,7 +31,7 @@ from petra.playbook.dialects import patch_on_success, workbook_tasks
 from petra.playbook.grammar import fields_of
 from petra.playbook.notes import Notes
 from petra.playbook.problems import Mark, did_you_mean
-from petra.playbook.sinks import sink_task
+from petra.playbook.sinks import handing_on, sink_task
 from petra.playbook.tree import (
     AnyMap,
     AnySeq,
@@ -483,7 +483,7 @@ class Legacy:
             self._task(sink, step)
             made.append(sink)
         if made:
-            made.append(_handed_on(result, mark, like=step))
+            made.append(handing_on(result, mark, like=step))
             self._pipeline(step, mark, last=made)
 
     # Names
@@ -545,14 +545,6 @@ def _name_of(task: AnyMap, step: AnyMap, mark: Mark) -> str:
 
 def _of(path: tuple[str, ...], task: str) -> tuple[str, ...] | None:
     return (task, *path[2:]) if path[:2] == ("outcome", "result") else None
-
-
-def _handed_on(task: str, mark: Mark, *, like: AnyMap) -> Tree:
-    """Return a task whose result is that of another one."""
-    args = new_map({"value": "{{ " + task + " }}"}, mark, like=like)
-    code = "def main(value): return value"
-    task_map = {"name": f"{task}_result", "kind": "python", "args": args, "code": code}
-    return new_map(task_map, mark, like=like)
 
 
 def _in_order(bound: AnyMap | dict[str, Tree]) -> list[list[str]]:

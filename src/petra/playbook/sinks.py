@@ -8,6 +8,7 @@
 
 from __future__ import annotations
 
+from petra.playbook.model import Task
 from petra.playbook.notes import Notes
 from petra.playbook.problems import Mark, did_you_mean
 from petra.playbook.tree import (
@@ -24,6 +25,7 @@ from petra.playbook.tree import (
     value_mark,
 )
 
+_HANDED_ON = "def main(value): return value"
 _TABLES = frozenset({"postgres", "sqlite", "duckdb"})
 _MODES = {"insert": "append", "overwrite": "replace"}
 _DATA = ("data", "args", "rows")
@@ -43,6 +45,18 @@ def sink_task(item: Tree, stored: Tree, mark: Mark, notes: Notes, *, like: AnyMa
     if "data" not in args:
         put(args, "data", stored, mark)
     return sink
+
+
+def handing_on(task: str, mark: Mark, *, like: AnyMap) -> AnyMap:
+    """Return a task whose result is that of another one."""
+    args = new_map({"value": "{{ " + task + " }}"}, mark, like=like)
+    made = {"name": f"{task}_result", "kind": "python", "args": args, "code": _HANDED_ON}
+    return new_map(made, mark, like=like)
+
+
+def hands_on(task: Task) -> bool:
+    """Say whether a task is one that ``handing_on`` made, which its author never wrote."""
+    return task.kind == "python" and task.fields == {"code": _HANDED_ON}
 
 
 def _with_kind(sink: AnyMap | None, mark: Mark, *, like: AnyMap) -> AnyMap | None:

@@ -25,6 +25,7 @@ from petra.kernel.state import LEASE_S
 from petra.library import Gathered
 from petra.pipeline import AskAgain, Finished, Load, Machine, Next, NextAttempt, Settings
 from petra.playbook import Playbook
+from petra.playbook.sinks import hands_on
 from petra.policy import patch_ctx
 from petra.testing.scripts import Scripted, ScriptError, Scripts, called
 from petra.testing.wholes import Wholes
@@ -432,6 +433,9 @@ class Simulation:
 
     def _try(self, work: _Work, run: NextAttempt) -> None:
         if not self._is_current(work):
+            return
+        if hands_on(run.task):
+            self._advance(work, Outcome(status="ok", result=run.args["value"]), 0.0)
             return
         key = (work.execution.id, work.given.step)
         self.attempts[key] = self.attempts.get(key, 0) + 1
