@@ -40,6 +40,7 @@ from petra.kernel.rest import in_flight, is_held_back
 from petra.kernel.routing import arrival
 from petra.kernel.scope import view_of
 from petra.kernel.state import Branch, Chunk, Group, ReadyToken, State, StepRun, derive
+from petra.kernel.straight import onward
 from petra.kernel.timers import fire_timer
 from petra.kernel.turn import RefusedError, TransformError, Turn
 from petra.kernel.waiting import moment
@@ -72,6 +73,8 @@ def decide(
         NeededError: an object that is not on the shelf is needed. The state may have moved on half-way: it is not to
             be used any more.
     """
+    if type(command) is c.StepReport and (went := onward(program, state, command)) is not None:
+        return Decision(*went)
     turn = Turn(program, state, command.now, shelf)
     refused = ""
     if type(command) is c.RaiseIncident:

@@ -227,6 +227,10 @@ class StepPlan(Struct):
     """Whether a run of it begins with a time limit."""
     straight: bool = False
     """Whether a success goes one way, whatever it came to: along the first arc, or nowhere."""
+    undoable: bool = False
+    """Whether a success of it can be undone."""
+    onto: StepPlan | None = None
+    """The step that a success leads to, where it starts that or waits at its join, and nothing else follows from it."""
     kinds: str = ""
     undo_kinds: str = ""
     """The kinds of tools that a worker needs for it, or to undo it: one in each line, in order."""
@@ -244,6 +248,7 @@ class StepPlan(Struct):
         first = self.arcs[0] if self.arcs else None
         goes = first is None or (first.guard.template is None and first.guard.always and first.bare)
         self.straight = goes and not self.step.inclusive
+        self.undoable = spec.compensate is not None
         self.kinds = _kinds_of(self.step.tool)
         self.undo_kinds = _kinds_of(spec.compensate.tool) if spec.compensate else ""
 
@@ -319,6 +324,21 @@ class Program:
             p for p in self.steps.values() if p.join_reads.ctx or (p.rules and p.reads.ctx)
         ]
         self.watches_steps = bool(self.gated or self.conditional)
+        any_or = any(p.join is not None and p.join.mode == "or" for p in self.steps.values())
+        if not (self.watches_steps or self.has_timed_joins or any_or):
+            for plan in self.steps.values():
+                plan.onto = self._onto(plan)
+
+    def _onto(self, plan: StepPlan) -> StepPlan | None:
+        """Return the step that a success leads to, where nothing else follows from it."""
+        ends = bool(plan.cancels) or plan.step.spec.terminate
+        if not (plan.straight and plan.arcs and plan.plain) or ends:
+            return None
+        after = self.steps[plan.arcs[0].arc.step]
+        if after.join is not None:
+            return after if after.joins_all else None
+        begins = after.plain and after.mode == "worker" and not (after.timed or after.cancels)
+        return after if begins else None
 
     def plan_of(self, run: StepRun) -> StepPlan:
         """Return what a run goes by: it does what it began with, and leads where the playbook leads now (S23)."""
