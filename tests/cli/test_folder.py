@@ -16,9 +16,11 @@ from petra.cli import going_on
 from petra.cli.left import Left, left_in
 from petra.clock import SystemClock
 from petra.engine.conditions import Conditions
+from petra.engine.courier import Courier
 from petra.errors import UsageError
 from petra.playbook.problems import InvalidPlaybookError
 from petra.store.base import Store
+from petra.store.rows import Letter
 
 Command = Callable[..., Result]
 pytestmark = pytest.mark.slow
@@ -158,6 +160,23 @@ def test_run_alone_goes_on_with_a_child_that_nobody_waits_for_and_that_is_not_th
     run(command, "parent", "--detach")
     monkeypatch.setattr(going_on, "left_in", look)
     monkeypatch.setattr(Conditions, "unmet", begin_then)
+    assert command("run").exit_code == 0
+    assert status(command) == {"parent": ["completed"], "work": ["completed"]}
+
+
+@pytest.mark.spec("S16")
+def test_run_alone_goes_on_with_a_child_of_which_there_is_only_a_letter(
+    command: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nothing else was left, and it waited for ever to have shown what it did not show."""
+
+    async def leave(self: Courier, letter: Letter) -> None: ...
+
+    put("parent", call("work", ", wait: false"))
+    put("work", WORK)
+    with monkeypatch.context() as patched:
+        patched.setattr(Courier, "take", leave)
+        run(command, "parent")
     assert command("run").exit_code == 0
     assert status(command) == {"parent": ["completed"], "work": ["completed"]}
 

@@ -34,7 +34,8 @@ def go_on(home: Path, output: str, *, waits: bool) -> NoReturn:
             shown = showing.of(local.engine.feed, local.engine.store) if chosen else nullcontext()
             async with shown:
                 results = await _all_rest(local, chosen, waits=waits)
-                await showing.reached(results[0].version if results else 0)
+                if chosen:  # else nothing is shown of what came later
+                    await showing.reached(results[0].version)
             view.finish(results[0].status if results else "")
             return results
 
