@@ -22,14 +22,14 @@ def validator(schema: Any, **options: Any) -> Any:
     try:
         return jsonschema_rs.validator_for(schema, retriever=_refused, **options)
     except Exception as error:  # noqa: BLE001 - what is wrong with a schema is reported in many ways
-        raise ValueError(_said(error)) from None
+        raise ValueError(_words_of(error)) from None
 
 
 def _refused(address: str) -> NoReturn:
     raise LookupError(address)
 
 
-def _said(error: Exception) -> str:
+def _words_of(error: Exception) -> str:
     words = str(getattr(error, "message", error)).partition("\n")[0]
     if "retrieving it failed" in words:
         where = words.partition("' is not present")[0].removeprefix("Resource '")

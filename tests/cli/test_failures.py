@@ -100,15 +100,15 @@ async def _play() -> None:
         return Retrying(execution="e", run=run, attempt=attempt(kind="timeout", message="slow"))
 
     retries.take(notice("r"))
-    assert retries.said("e", "other") == ""
-    assert retries.said("e", "r") == (
+    assert retries.words("e", "other") == ""
+    assert retries.words("e", "r") == (
         "Try 1 of task 't' failed (timeout: slow); the next one comes in 5.0 s."
     )
     await clock.advance(25)
-    assert retries.said("e", "r").endswith("; the next one came 20 s ago.")
+    assert retries.words("e", "r").endswith("; the next one came 20 s ago.")
     for number in range(RETRIES_KEPT_MAX):
         retries.take(notice(str(number)))
-    assert retries.said("e", "r") == ""
+    assert retries.words("e", "r") == ""
 
 
 def test_what_was_said_of_a_retry_stays_true_and_is_forgotten_in_the_end() -> None:

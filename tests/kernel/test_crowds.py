@@ -26,7 +26,7 @@ from petra.net import compile as compile_net
 from petra.playbook import Playbook, read
 from petra.playbook.model import BRANCHES_MAX
 from petra.testing import Simulation
-from petra.testing.story import told
+from petra.testing.story import event_in_words
 from petra.wire import Report
 
 EVENT_MAX = 256 * 1024
@@ -208,7 +208,7 @@ def test_readers_get_each_firing_as_a_whole() -> None:
     xes = firings_xes(log)
     assert "petra:off_net" not in xes
     assert '"petra:stands_for" value="9"' in xes
-    said = [told(event) for event in events(simulation)]
+    said = [event_in_words(event) for event in events(simulation)]
     assert "tokens.gathered join; 2 tokens" in said
     assert any(line.startswith("tokens.added split → work") for line in said)
 

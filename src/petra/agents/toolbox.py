@@ -56,7 +56,7 @@ class AgentTool:
         Raises:
             ServerError: which do not, and why.
         """
-        problems = [_said(error) for error in self._validator.iter_errors(arguments)]
+        problems = [_problem_text(error) for error in self._validator.iter_errors(arguments)]
         if problems:
             hint = (
                 f"'{self.name}' takes: {', '.join(self.schema.get('properties', ())) or 'nothing'}"
@@ -66,7 +66,7 @@ class AgentTool:
             )
 
 
-def _said(error: Any) -> str:
+def _problem_text(error: Any) -> str:
     where = "/".join(str(part) for part in error.instance_path)
     words = str(error.message)
     words = words if len(words) <= SHOWN else f"{words[:SHOWN]}…"

@@ -13,11 +13,11 @@ def heed_signals(ended: asyncio.Event) -> asyncio.Event:
     """Have a signal end what goes on; return what the next one sets: whoever sends two does not want to wait."""
     hurry = asyncio.Event()
 
-    def told() -> None:
+    def signalled() -> None:
         (hurry if ended.is_set() else ended).set()
 
     for number in (signal.SIGTERM, signal.SIGINT):
-        asyncio.get_running_loop().add_signal_handler(number, told)
+        asyncio.get_running_loop().add_signal_handler(number, signalled)
     return hurry
 
 
@@ -29,10 +29,10 @@ async def until_ended(ended: asyncio.Event, engine: Engine) -> None:
             while not isinstance(await news.next(), Ended):
                 pass
 
-    async def told() -> None:
+    async def signalled() -> None:
         await ended.wait()
 
-    tasks = [asyncio.create_task(waiting()) for waiting in (stopped, told)]
+    tasks = [asyncio.create_task(waiting()) for waiting in (stopped, signalled)]
     await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
     for task in tasks:
         task.cancel()

@@ -45,7 +45,7 @@ from petra.own_labels import scheduled_by
 from petra.references import look_through, objects_of, walk
 from petra.store.base import Store
 from petra.store.rows import ExecutionFilter
-from petra.testing.story import again, told
+from petra.testing.story import again, event_in_words
 from petra.wire import Error
 
 execution_argument = click.argument("execution", metavar="ID")
@@ -205,7 +205,10 @@ def _print_records(records: Sequence[Record], output: str, days: Days, *, lines:
             continue
         if day := days.heading(record.at):
             tell(f"{'':7}{day}")
-        tell(quoted.line(f"{record.seq:>5}  {clock(record.at)}  ", told(record.event)) or "")
+        tell(
+            quoted.line(f"{record.seq:>5}  {clock(record.at)}  ", event_in_words(record.event))
+            or ""
+        )
         error = getattr(record.event, "error", None)
         more = again(record.event)
         if isinstance(record.event, StepFailed) and isinstance(error, Error):

@@ -15,7 +15,7 @@ from petra.cli.home import either, reading
 from petra.cli.marks import status_text
 from petra.cli.output import Quoted, tell
 from petra.cli.place import forever, remote
-from petra.cli.show import Teller, said
+from petra.cli.show import Teller, printed_line
 from petra.cli.tail import POLL_S, Tail, tail_of
 from petra.clock import SystemClock
 from petra.control import GoneError, connected
@@ -97,7 +97,7 @@ class Plain:
     def printed(self, lines: Sequence[LogLine]) -> None:
         """Say what tasks print."""
         for line in lines:
-            if (shown := said(line, self._quoted)) is not None:
+            if (shown := printed_line(line, self._quoted)) is not None:
                 tell(shown)
 
     def finish(self, status: str) -> None:  # noqa: ARG002 - the summary says it

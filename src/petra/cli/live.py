@@ -14,7 +14,7 @@ from rich.text import Text
 
 from petra.cli.board import Board, BoardRow, Person, duration
 from petra.cli.output import Quoted, fold, printable
-from petra.cli.show import data_option, said
+from petra.cli.show import data_option, printed_line
 from petra.kernel import Record
 from petra.wire.frames import LogLine, Retrying
 
@@ -91,7 +91,7 @@ class LiveTree:
     def printed(self, lines: Sequence[LogLine]) -> None:
         """Show what tasks print above the tree."""
         for line in lines:
-            shown = said(line, self._quoted, indent="")
+            shown = printed_line(line, self._quoted, indent="")
             if shown is None:
                 continue
             text = Text.from_ansi(shown)

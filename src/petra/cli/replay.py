@@ -24,7 +24,7 @@ from petra.kernel import Record, State, replay
 from petra.kernel.explain import explain
 from petra.kernel.program import Program
 from petra.store.base import Store
-from petra.testing.story import told
+from petra.testing.story import event_in_words
 
 
 @click.command("replay")
@@ -95,7 +95,7 @@ def _print(program: Program, state: State, records: Sequence[Record]) -> None:
     record, total = records[state.seq - 1], len(records)
     at = f"{local(record.at):%Y-%m-%d} {clock(record.at)}"
     tell(f"{state.playbook}  {state.id}  {status_text(status, reason)}")
-    tell(cut(f"record {record.seq} of {total}  {at}  {told(record.event, ctx=False)}"))
+    tell(cut(f"record {record.seq} of {total}  {at}  {event_in_words(record.event, ctx=False)}"))
     places = ", ".join(f"{place} ×{n}" if n > 1 else place for place, n in marking(state).items())
     tell(f"  marking: {places or 'empty'}")
     running = sorted({run.step for run in state.runs.values()})

@@ -168,7 +168,7 @@ def _row(mark: str, colour: str, step: str, words: str) -> str:
     return f"  {click.style(mark, fg=colour)} {step:<20} {words}".rstrip()
 
 
-def said(line: LogLine, quoted: Quoted, indent: str = "  ") -> str | None:
+def printed_line(line: LogLine, quoted: Quoted, indent: str = "  ") -> str | None:
     """Show a line that a task printed, among what happens."""
     if line.stream == "dropped" and not line.step:
         return click.style(f"{indent}│ … {line.text}", fg="yellow")

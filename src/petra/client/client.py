@@ -18,7 +18,7 @@ from urllib.parse import quote
 import httpx2
 import msgspec
 
-from petra.client.events import told
+from petra.client.events import messages_in
 from petra.client.problems import UNREACHABLE, ServerError, check, said_in
 from petra.client.reads import ClientReads
 from petra.client.shapes import Execution, Told
@@ -155,7 +155,7 @@ class Client(ClientReads):
             "GET", path, params={"after": after, "as": "records"}, timeout=None
         ) as answer:
             await check(answer)
-            async for message in told(answer.aiter_lines()):
+            async for message in messages_in(answer.aiter_lines()):
                 if message.about not in ("hello", "bye"):
                     yield message
 

@@ -9,7 +9,7 @@ import msgspec
 from petra.client.shapes import Told
 
 
-async def told(lines: AsyncIterator[str]) -> AsyncIterator[Told]:
+async def messages_in(lines: AsyncIterator[str]) -> AsyncIterator[Told]:
     """Yield the messages of a stream; comments and fields that are not known are passed over."""
     fields: dict[str, str] = {}
     async for line in lines:

@@ -51,14 +51,14 @@ async def carry_out(desk: Desk, who: Principal, request: AnyRequest) -> Reply:
         case Ask():
             answered = await desk.ask(who, request.execution, request.command, request=request.id)
         case Apply() | Remove() | Look() | OnSchedules() | OnTriggers() | OnResources():
-            return Reply(result=await _told(desk, who, request))
+            return Reply(result=await _answer(desk, who, request))
         case _:
             assert_never(request)
     result = await _come_to(desk, who, request)
     return Reply(refused=answered.refused, result=result_data(result))
 
 
-async def _told(
+async def _answer(
     desk: Desk,
     who: Principal,
     request: Apply | Remove | Look | OnSchedules | OnTriggers | OnResources,

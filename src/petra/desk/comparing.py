@@ -13,7 +13,7 @@ from petra.kernel import Record
 from petra.kernel import events as e
 from petra.kernel.compare import is_id, sameness, timeless
 from petra.kernel.fork import lived
-from petra.testing.story import told
+from petra.testing.story import event_in_words
 
 _MISSING = object()
 _FIELDS_MAX = 10
@@ -100,7 +100,7 @@ def _shown(
     return {
         "record": number + 1,
         "seqs": [_own(mapping, number) for mapping in seqs],
-        "events": [None if event is None else told(event) for event in events],
+        "events": [None if event is None else event_in_words(event) for event in events],
         "fields": {
             field.path: {
                 side: value

@@ -131,7 +131,7 @@ class Desk:
         for playbook, text in zip(playbooks, chain(texts, repeat("")), strict=False):
             applied = await apply(playbook, text=text)
             if not applied.unchanged or applied.reworded:
-                self.engine.publishing.told(applied.row)
+                self.engine.publishing.tell(applied.row)
             done.append(applied_data(applied))
         return done
 

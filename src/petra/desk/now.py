@@ -58,7 +58,7 @@ class Doing(msgspec.Struct, frozen=True):
     progress: Progress | None = None
 
 
-def told(row: ExecutionRow) -> Doing:
+def doing_by_row(row: ExecutionRow) -> Doing:
     """Tell by the row alone."""
     reason = row.reason
     if row.status == "waiting":
@@ -74,7 +74,7 @@ def doing(engine: Engine, row: ExecutionRow, entry: Entry) -> Doing:
     """Tell what an execution that has not ended does."""
     state = entry.state
     if state.terminal or state.paused:
-        return told(row)
+        return doing_by_row(row)
     progress = _progress(state)
     rest = rest_of(entry.program, state)
     if rest is not None:
@@ -162,15 +162,15 @@ class Doings:
         cold = [stored for stored in live if self.at_hand(stored.row, stored.version) is None]
         await self._read(cold[:COLD_MAX])
         return [
-            told(stored.row) if stored.row.ended is not None
-            else self.at_hand(stored.row, stored.version) or told(stored.row)
+            doing_by_row(stored.row) if stored.row.ended is not None
+            else self.at_hand(stored.row, stored.version) or doing_by_row(stored.row)
             for stored in rows
         ]  # fmt: skip
 
     def at_hand(self, row: ExecutionRow, version: int = 0) -> Doing | None:
         """Return what an execution does, where that costs no reading."""
         if row.ended is not None:
-            return told(row)
+            return doing_by_row(row)
         entry = self._engine.cache.peek(row.id)
         if entry is not None and not entry.busy:  # else it may be ahead of what is durable
             return doing(self._engine, row, entry)
@@ -186,7 +186,7 @@ class Doings:
             if entry is not None:
                 self._keep(stored, doing(self._engine, stored.row, entry))
             else:
-                self._keep(stored, told(stored.row))
+                self._keep(stored, doing_by_row(stored.row))
 
     def _keep(self, stored: StoredExecution, doing: Doing) -> None:
         self._kept[stored.row.id, stored.version] = doing

@@ -146,7 +146,7 @@ class Principal(Struct, frozen=True):
             ForbiddenError: they have none.
         """
         if not powers & self.may:
-            raise ForbiddenError(f"'{self.name}' may not {_said(powers)} in '{self.namespace}'")
+            raise ForbiddenError(f"'{self.name}' may not {_names_of(powers)} in '{self.namespace}'")
 
     def has_somewhere(self, powers: frozenset[May]) -> bool:
         """Tell whether they have one of some powers in any namespace."""
@@ -160,7 +160,7 @@ class Principal(Struct, frozen=True):
             ForbiddenError: they have none.
         """
         if not self.has_somewhere(powers):
-            raise ForbiddenError(f"'{self.name}' may not {_said(powers)} anywhere")
+            raise ForbiddenError(f"'{self.name}' may not {_names_of(powers)} anywhere")
 
     def signature(self, power: May, actor: str = "") -> tuple[str, str]:
         """Return as whom one does something, and who does it if that is another one.
@@ -220,7 +220,7 @@ def granted(
     return Principal(name, kind, roles=roles, may=may, grants=all_grants, pool=pool)
 
 
-def _said(powers: frozenset[May]) -> str:
+def _names_of(powers: frozenset[May]) -> str:
     return " or ".join(sorted(power.value for power in powers))
 
 

@@ -22,7 +22,7 @@ from petra.kernel import events as e
 from petra.kernel.decide import Decision, decide
 from petra.kernel.migration import examined
 from petra.references import NeededError
-from petra.testing.story import told
+from petra.testing.story import event_in_words
 
 SHOWN_MAX: Final = 100
 OPEN: Final = "It depends on a large value, so what comes next is not foretold."
@@ -75,7 +75,7 @@ def _decided(entry: Entry, command: c.AnyCommand) -> DryRun:
     return DryRun(
         sentence=_sentence(decision, before, status, reason), status=status, reason=reason,
         counts=dict(Counter(TYPES[type(event)] for event in decision.events)),
-        events=[told(event) for event in decision.events[:SHOWN_MAX]],
+        events=[event_in_words(event) for event in decision.events[:SHOWN_MAX]],
     )  # fmt: skip
 
 

@@ -134,7 +134,7 @@ class Keeper:
             if why:
                 hand.kill(why)
         finally:
-            said = hand.child.said()
+            said = hand.child.last_words()
             code = await end(hand.child)
             if not closing:
                 self._mourn(hand, code, said)

@@ -73,7 +73,7 @@ class Batches:
             draft.letters = letters_of(draft)
         if draft.lines:
             if self._herald.listens(entry.program):
-                draft.notifications = self._herald.told(draft)
+                draft.notifications = self._herald.notifications_of(draft)
             if draft.created or state.terminal:  # no trigger waits for anything else
                 draft.arrivals = self._notes.arrived(draft)
         if may_have_permits(entry):

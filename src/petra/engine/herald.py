@@ -66,7 +66,7 @@ class Herald:
         """Whether anybody wants to hear of an execution."""
         return bool(self._rules or program.spec.notify)
 
-    def told(self, draft: Draft) -> tuple[NotificationRow, ...]:
+    def notifications_of(self, draft: Draft) -> tuple[NotificationRow, ...]:
         """Return what is told of a draft."""
         notifications: list[NotificationRow] = []
         for happening in _happenings(draft):
@@ -116,7 +116,7 @@ class Herald:
         if not writing.holds(rule):
             return
         heard.update(to)
-        body = msgspec.json.encode(writing.told(rule))
+        body = msgspec.json.encode(writing.saying(rule))
         for channel in to:
             for person in self._people(channel, happening.item, draft.entry.state):
                 row = self._row(
@@ -202,7 +202,7 @@ class _Writing:
             self._faults.append(f"its condition failed: {error}")
             return True
 
-    def told(self, rule: NotifyRule) -> Saying:
+    def saying(self, rule: NotifyRule) -> Saying:
         """Return what is said."""
         own = self._own_words()
         title = self._rendered(rule.title, own[0])
@@ -213,7 +213,7 @@ class _Writing:
             self._faults.append(f"its data has more than {DATA_MAX:,} bytes and is left out")
         extra = self._shown()
         return Saying(
-            title=_line(title)[:TITLE_MAX], text=_said(text)[:TEXT_MAX], data=data, execution=extra["event"]["execution"],
+            title=_line(title)[:TITLE_MAX], text=_text_of(text)[:TEXT_MAX], data=data, execution=extra["event"]["execution"],
             item=extra["item"], note="; ".join(self._faults)[:TEXT_MAX],
         )  # fmt: skip
 
@@ -283,8 +283,8 @@ class _Writing:
 
 
 def _line(value: Any) -> str:
-    return " ".join(_said(value).split())
+    return " ".join(_text_of(value).split())
 
 
-def _said(value: Any) -> str:
+def _text_of(value: Any) -> str:
     return value if isinstance(value, str) else msgspec.json.encode(value).decode()

@@ -64,7 +64,7 @@ class Keychains(Struct, eq=False):
                 *checked.missing,
                 *await self._not_stored(program.playbook, namespace, pool, checked.stored),
             ]
-            said |= dict.fromkeys(_said(secret, pool) for secret in missing[:MISSING_MAX])
+            said |= dict.fromkeys(_printable(secret, pool) for secret in missing[:MISSING_MAX])
         return list(said)[:MISSING_MAX]
 
     async def _not_stored(
@@ -132,7 +132,7 @@ def _pools(playbook: Playbook) -> set[str]:
     }
 
 
-def _said(text: str, pool: str) -> str:
+def _printable(text: str, pool: str) -> str:
     """Return the words of a worker, in characters that can be printed and not too many of them."""
     words = text[:WORDS_MAX]
     plain = words if words.isprintable() else ascii(words)[1:-1]

@@ -93,7 +93,7 @@ class LogFiles:
         body = b"".join(_encode(_data(line)) + b"\n" for line in printed)
         after = size + len(body)
         if after > self._most:
-            full = _said(execution, f"the log of this execution is full ({self._most:,} bytes)")
+            full = _dropped(execution, f"the log of this execution is full ({self._most:,} bytes)")
             body, after = _encode(_data(full)) + b"\n", self._most
         append(path, body)
         self._sizes[execution] = after
@@ -157,12 +157,12 @@ def _by_execution(frame: Log, now: float) -> dict[str, list[LogLine]]:
     for line in frame.lines:
         printed.setdefault(line.execution, []).append(line)
     for execution, count in frame.dropped.items():
-        note = _said(execution, f"{count:,} lines were dropped", at=now)
+        note = _dropped(execution, f"{count:,} lines were dropped", at=now)
         printed.setdefault(execution, []).append(note)
     return printed
 
 
-def _said(execution: str, text: str, at: float = 0.0) -> LogLine:
+def _dropped(execution: str, text: str, at: float = 0.0) -> LogLine:
     return LogLine(at=at, execution=execution, step="", task="", text=text, stream="dropped")
 
 

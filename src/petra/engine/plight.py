@@ -35,7 +35,7 @@ def explained(custody: Custody, entry: Entry, retries: Retries | None = None) ->
 
 
 def _with_retry(retries: Retries, execution: str, wait: Waiting) -> Waiting:
-    said = retries.said(execution, wait.token) if wait.reason == "worker" else ""
+    said = retries.words(execution, wait.token) if wait.reason == "worker" else ""
     return replace(wait, sentence=f"{wait.sentence} {said}") if said else wait
 
 

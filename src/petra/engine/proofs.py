@@ -25,7 +25,7 @@ class UnsoundError(UsageError):
 
     def __init__(self, name: str, problems: Sequence[Problem]) -> None:
         self.problems = tuple(problems)
-        super().__init__(f"playbook '{name}': {_said(self.problems[0])}")
+        super().__init__(f"playbook '{name}': {_sentence(self.problems[0])}")
 
 
 class Proofs:
@@ -58,7 +58,7 @@ class Proofs:
     async def fault(self, program: Program) -> str:
         """Say what is wrong with the net of a definition whatever guards and data come to; nothing where nothing is."""
         problems = await self.problems(program)
-        return _said(problems[0]) if problems else ""
+        return _sentence(problems[0]) if problems else ""
 
     async def proof(self, program: Program) -> Proof:
         """Return the proof of a definition, made now where there is none yet."""
@@ -81,7 +81,7 @@ class Proofs:
         return proof
 
 
-def _said(problem: Problem) -> str:
+def _sentence(problem: Problem) -> str:
     hint = f"; {problem.hint}" if problem.hint else ""
     return f"its net is not sound: {problem.message}{hint} [{problem.code}]"
 

@@ -30,7 +30,7 @@ class Publishing:
         self._store, self._feed, self._bus, self._life = store, feed, bus, life
         self._holder = holder
 
-    def told(self, row: PlaybookRow) -> None:
+    def tell(self, row: PlaybookRow) -> None:
         """Tell of a playbook that is stored."""
         self._feed.tell(Topic.PLAYBOOKS, Published(playbook=row))
         if self._holder:

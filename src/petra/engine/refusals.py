@@ -14,7 +14,7 @@ from petra.engine.inbox import Inbox
 from petra.engine.letters import taken_start
 from petra.engine.reports import ReportIntake
 from petra.engine.submissions import Submission
-from petra.engine.trouble import incident, told, words
+from petra.engine.trouble import error_for, incident, words
 from petra.errors import PetraError, UsageError
 from petra.store import rows
 from petra.wire import frames
@@ -31,7 +31,7 @@ class Refusals:
     def give_up(self, request: Submission, error: Exception) -> None:
         """Nothing comes of a request: say so to who asked, or in the log."""
         said = incident(request, error)
-        request.fail(told(request, error))
+        request.fail(error_for(request, error))
         if said is not None:
             self._inbox.push(said)
         elif request.part is not None:

@@ -24,7 +24,7 @@ class Retries:
         while len(self._last) > RETRIES_KEPT_MAX:
             self._last.popitem(last=False)
 
-    def said(self, execution: str, run: str) -> str:
+    def words(self, execution: str, run: str) -> str:
         """Say which try of a run failed last, why, and when the next one comes or came; nothing of one that had none."""
         retrying = self._last.get((execution, run))
         if retrying is None:

@@ -36,7 +36,7 @@ def words(error: BaseException) -> str:
     return clean if len(clean) <= WORDS_MAX else clean[: WORDS_MAX - 1] + "…"
 
 
-def told(request: Submission, error: BaseException) -> PetraError:
+def error_for(request: Submission, error: BaseException) -> PetraError:
     """Return what whoever waits for an answer is told."""
     if isinstance(error, PetraError):
         return error

@@ -91,7 +91,7 @@ def _asked(now: float, event: e.AnyEvent) -> Iterator[c.AnyCommand]:
         case s.ScheduleEvent():
             yield from steered(now, event)
         case p.PermitEvent():
-            yield from _told(now, event)
+            yield from _of_permit(now, event)
         case e.ExecutionMigrated():
             yield c.Migrate(
                 now=now, digest=event.digest, renamed=event.renamed, reason=event.reason, actor=event.actor, by=event.by,
@@ -101,7 +101,7 @@ def _asked(now: float, event: e.AnyEvent) -> Iterator[c.AnyCommand]:
             return
 
 
-def _told(now: float, event: e.AnyEvent) -> Iterator[c.AnyCommand]:
+def _of_permit(now: float, event: e.AnyEvent) -> Iterator[c.AnyCommand]:
     """Yield what the server said about a permit."""
     if isinstance(event, p.PermitGiven):
         yield c.GivePermit(now=now, id=event.id)

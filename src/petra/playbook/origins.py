@@ -81,7 +81,7 @@ class Origins(msgspec.Struct, frozen=True, eq=False):
 
 def found_in(playbook: Playbook, places: Places, text: str, name: str) -> Origins:
     """Return where the texts of a playbook were written: as its last line says, else in this very text."""
-    if (told := _told(text)) is not None:
+    if (told := _from_comment(text)) is not None:
         return told
     lines = lines_of(text)
     found: dict[str, tuple[int, bool]] = {}
@@ -113,7 +113,7 @@ def comment(text: str, origins: Origins) -> str:
     return line if size <= TEXT_BYTES_MAX else ""
 
 
-def _told(text: str) -> Origins | None:
+def _from_comment(text: str) -> Origins | None:
     last = _LAST.search(text, max(text.rfind(_COMMENT), 0))
     if last is None or _sum(text[: last.start()]) != last[1]:
         return None

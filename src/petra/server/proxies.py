@@ -34,12 +34,12 @@ class Proxies:
         peer, port = scope.get("client") or ("", 0)
         changed = {**scope, "headers": kept}
         if self._proxies and is_trusted(peer, self._proxies):
-            changed |= self._told(scope, said, peer, port)
+            changed |= self._forwarded(scope, said, peer, port)
         elif self._proxies and not is_here(peer):
             changed[PAST] = True
         await self._inner(changed, receive, send)
 
-    def _told(self, scope: Scope, said: dict[bytes, bytes], peer: str, port: int) -> Scope:
+    def _forwarded(self, scope: Scope, said: dict[bytes, bytes], peer: str, port: int) -> Scope:
         came_from = said.get(b"x-forwarded-for", b"").decode("latin-1")
         scheme = str(scope["scheme"])
         if said.get(b"x-forwarded-proto", b"").strip().lower() in (b"https", b"wss"):

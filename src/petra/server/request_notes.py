@@ -82,16 +82,16 @@ class RequestNotes:
         return self._audit.trail(make)
 
     def _is_act(self, scope: MutableMapping[str, Any]) -> bool:
-        said = self._said(scope)
+        said = self._address(scope)
         passed_over = said.startswith(_OBJECTS) or _READS.fullmatch(said)
         return scope["method"] not in SAFE and not passed_over
 
     def _is_log_in(self, scope: MutableMapping[str, Any]) -> bool:
         if scope["method"] == "POST":
-            return self._said(scope) == "/session"
+            return self._address(scope) == "/session"
         return plain_path(scope).removeprefix(self._prefix) in _LOG_INS
 
-    def _said(self, scope: MutableMapping[str, Any]) -> str:
+    def _address(self, scope: MutableMapping[str, Any]) -> str:
         """Return the address of a request below the base."""
         return plain_path(scope).removeprefix(self._base)
 
@@ -100,7 +100,7 @@ class RequestNotes:
     ) -> Note:
         state, client = scope.get("state") or {}, scope.get("client")
         who: Principal | None = state.get("who")
-        said = f"{scope['method']} {self._said(scope)}"[:PATH_MAX]
+        said = f"{scope['method']} {self._address(scope)}"[:PATH_MAX]
         said = "log in" if self._is_log_in(scope) else said
         return Note(
             actor=who.name if who is not None else _tried(state), act=_plain(said),

@@ -53,7 +53,7 @@ class SharedWorker:
     def __init__(self, engine: Engine, others: Others) -> None:
         self._engine, self._others = engine, others
         self._own = engine.shards.holder
-        self._here = HereLink(partial(self._said, self._own))
+        self._here = HereLink(partial(self._pass_on, self._own))
         self._there: dict[str, Way] = {}
         self._room = SharedRoom([self._own])
         self._tasks: list[asyncio.Task[str]] = []
@@ -227,10 +227,10 @@ class SharedWorker:
         with suppress(LostError):
             while True:
                 for frame in await way.receive():
-                    self._said(name, frame)
+                    self._pass_on(name, frame)
         return ""
 
-    def _said(self, name: str, frame: f.AnyFrame) -> None:
+    def _pass_on(self, name: str, frame: f.AnyFrame) -> None:
         """Tell the worker what an engine says, and engines what room they get for that."""
         gets = Counter[str]()
         if isinstance(frame, f.Assignments):

@@ -17,7 +17,7 @@ from petra.server.body_faults import faults_of
 from petra.server.problems import ProblemError, unread
 
 
-class Nothing(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class NoFields(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What a call takes that takes nothing."""
 
 
@@ -57,8 +57,8 @@ async def refuse_unread(request: Request[Any, Any, Any]) -> None:
     value = None
     try:
         value = msgspec.json.decode(await request.body() or b"null")
-        msgspec.convert(value, Nothing | None)
+        msgspec.convert(value, NoFields | None)
     except msgspec.ValidationError as error:
-        raise unread(faults_of(value, Nothing, error)) from None
+        raise unread(faults_of(value, NoFields, error)) from None
     except msgspec.DecodeError:
         raise ProblemError("bad-request", "this call takes no body") from None

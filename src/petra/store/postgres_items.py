@@ -28,7 +28,7 @@ def page(wanted: WorkItemFilter, cursor: str | None, limit: int) -> Query:
     arms = values.add(list(wanted.states)) if apart else ""
     if apart:
         del conditions["states"]
-    where = values.said(conditions.values(), _TABLE)
+    where = values.sql_of(conditions.values(), _TABLE)
     if cursor is not None:
         where += f" AND {order.behind([values.add(value) for value in order.read(cursor)])}"
     among = "_in_all" if wanted.namespace is None else "_in"
@@ -41,7 +41,7 @@ def page(wanted: WorkItemFilter, cursor: str | None, limit: int) -> Query:
 def count(wanted: WorkItemFilter) -> Query:
     """Return the query of a count by state."""
     values = Values()
-    where = values.said(_narrowed(wanted).values(), _TABLE)
+    where = values.sql_of(_narrowed(wanted).values(), _TABLE)
     return _SQL["count_work_items"].format(where=where), values.all
 
 

@@ -44,7 +44,7 @@ class Values:
         self.all.append(value)
         return f"${len(self.all)}"
 
-    def said(self, conditions: Iterable[Condition], of: str = "executions") -> str:
+    def sql_of(self, conditions: Iterable[Condition], of: str = "executions") -> str:
         """Return conditions of a table that all hold."""
         words = (_SQL[f"{of}_{name}"].format(*map(self.add, values)) for name, values in conditions)
         return " AND ".join(words) or "true"
@@ -66,7 +66,7 @@ class LookedAt(msgspec.Struct, frozen=True):
         most = self.look_at if self.rest else limit
         sql = _SQL["executions"].format(
             looked_at=self._sql(values, most),
-            rest=values.said(self.rest.values()),
+            rest=values.sql_of(self.rest.values()),
             order=self.order,
             limit=values.add(limit),
         )
@@ -76,7 +76,7 @@ class LookedAt(msgspec.Struct, frozen=True):
         """Return the query of a count."""
         values = Values()
         key, status = COUNTED_BY[by]
-        source, rest = self._sql(values, self.look_at), values.said(self.rest.values())
+        source, rest = self._sql(values, self.look_at), values.sql_of(self.rest.values())
         sql = _SQL["count_executions"].format(key=key, status=status, looked_at=source, rest=rest)
         return sql, values.all
 
@@ -94,7 +94,7 @@ class LookedAt(msgspec.Struct, frozen=True):
         look_at = "ALL" if most is None else values.add(most)
         shape = {"order": self.order, "look_at": look_at}
         arm_of = _SQL["arm_of_all" if self.of_all and most is not None else "arm"]
-        arms = [arm_of.format(lead=values.said(arm.values()), **shape) for arm in self.arms]
+        arms = [arm_of.format(lead=values.sql_of(arm.values()), **shape) for arm in self.arms]
         if len(arms) == 1:
             return arms[0]
         return _SQL["looked_at"].format(arms=" UNION ALL ".join(f"({arm})" for arm in arms), **shape)  # fmt: skip
@@ -135,12 +135,12 @@ def _from_tallies(wanted: ExecutionFilter, by: CountedBy, source: Tallied) -> Qu
     conditions = _narrowed(msgspec.structs.replace(wanted, since=None, until=None), None)
     key, status = COUNTED_BY[by] if by != "hour" else ("hour", "status")
     values = Values()
-    where = values.said(conditions.values())
+    where = values.sql_of(conditions.values())
     bounds = {"first": values.add(source.since), "last": values.add(source.until)}
     space = [conditions["namespace"]] if "namespace" in conditions else []
     parts = [
         _SQL["tallied_part"].format(
-            space=values.said(space), since=values.add(since), until=values.add(until)
+            space=values.sql_of(space), since=values.add(since), until=values.add(until)
         )
         for since, until in source.parts
     ]

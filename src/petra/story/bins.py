@@ -123,7 +123,7 @@ class Bins:
                 if step not in countings:
                     countings[step] = _Counting(self._by(step, begin))
                 countings[step].count(n, kinds[kind], flag, run)
-        return {step: counting.told() for step, counting in countings.items()}
+        return {step: counting.step_counts() for step, counting in countings.items()}
 
     def _by(self, step: int, end: int) -> StepCounts:
         known = bisect_right(self._ends.get(step, []), end)
@@ -162,7 +162,7 @@ class _Counting:
             sums[_PARTS] += kind != "step.failed" and bool(flag & FAILS)
             sums[_DECIDED] += kind in _ENDS and bool(flag & OPERATOR)
 
-    def told(self) -> StepCounts:
+    def step_counts(self) -> StepCounts:
         started, done, failed, retries, parts, decided = self.sums
         return StepCounts(
             started, done, failed, retries, parts, decided, self.last, self.failing, self.run

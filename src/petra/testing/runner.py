@@ -12,7 +12,7 @@ from petra.errors import PetraError
 from petra.kernel import events as e
 from petra.kernel.explain import explain
 from petra.testing.simulation import EPOCH, Execution, Simulation
-from petra.testing.story import told
+from petra.testing.story import event_in_words
 from petra.testing.suite import Case
 from petra.testing.words import Expect
 from petra.testing.world import World
@@ -225,7 +225,7 @@ def _error(simulation: Simulation, expect: Expect) -> Iterable[str]:
 def _story(simulation: Simulation) -> str:
     """Tell what happened, for somebody who must find out why."""
     lines = [
-        f"  {record.at - EPOCH:>8.1f} s  {told(record.event)}"
+        f"  {record.at - EPOCH:>8.1f} s  {event_in_words(record.event)}"
         for record in simulation.root.log[-25:]
     ]
     if not simulation.root.state.terminal and not simulation.root.refused:

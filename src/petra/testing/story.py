@@ -15,7 +15,7 @@ FAILED_SHOWN = 3
 TRIES_SHOWN = 10
 
 
-def told(event: e.AnyEvent, *, ctx: bool = True) -> str:
+def event_in_words(event: e.AnyEvent, *, ctx: bool = True) -> str:
     """Tell one event: its name, where, why, and what came of it; with or without what was written to ctx."""
     words = " ".join([str(type(event).__struct_config__.tag), *_where(event)])
     more = [text for text in _more(event) if ctx or not text.startswith("ctx.")]

@@ -28,7 +28,7 @@ from petra.playbook import Playbook
 from petra.testing.guess import Dice, Guess, fill
 from petra.testing.scripts import Scripted, ScriptError, Scripts
 from petra.testing.simulation import EPOCH, TIMER, WORK, Execution, Simulation
-from petra.testing.story import told, value
+from petra.testing.story import event_in_words, value
 from petra.wire import Error, Outcome
 
 ASK = TIMER + 1
@@ -223,7 +223,7 @@ class Walk(Simulation):
             Sight(
                 self.firings if record.receipt.transition else 0,
                 record.at - EPOCH,
-                told(record.event, ctx=False),
+                event_in_words(record.event, ctx=False),
                 dict(sorted(Counter(token.step for token in self._shadow.ready.values()).items())),
                 dict(sorted(Counter(run.step for run in self._shadow.runs.values()).items())),
                 _changed(before, self._shadow.ctx),

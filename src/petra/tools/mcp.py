@@ -94,7 +94,7 @@ class _Session:
         except BaseException as error:
             if isinstance(error, asyncio.CancelledError):
                 raise
-            raise self._told(_first(error)) from error
+            raise self._error_of(_first(error)) from error
 
     def _limits(self) -> httpx2.Timeout:
         timeouts = self._fields.timeout
@@ -142,7 +142,7 @@ class _Session:
         if response.request.method == "POST":
             self._status = response.status_code
 
-    def _told(self, error: BaseException) -> ToolError:
+    def _error_of(self, error: BaseException) -> ToolError:
         match error:
             case ToolError():
                 return error

@@ -43,16 +43,16 @@ class Own:
             if self.is_syntax(error):
                 assert isinstance(error, SyntaxError)
                 line = error.lineno or 1
-                return self._said(line, "", self._text(line).strip())
+                return self._line_text(line, "", self._text(line).strip())
             last = self._last(error.__traceback__)
             if last is None:
                 return None
             text = _part(self._text(last.tb_lineno), _columns(last))
-            return self._said(last.tb_lineno, last.tb_frame.f_code.co_name, text)
+            return self._line_text(last.tb_lineno, last.tb_frame.f_code.co_name, text)
         except Exception:  # noqa: BLE001 - the author's own exceptions may be broken
             return None
 
-    def _said(self, line: int, name: str, text: str) -> str:
+    def _line_text(self, line: int, name: str, text: str) -> str:
         function = "" if name in ("", "<module>") else name
         if self.source is None:
             words = [f"{PurePath(self.file).name}:{line}", function]

@@ -77,7 +77,7 @@ class Child:
         self.transport.close()
         self._leash.close()
 
-    def said(self) -> str:
+    def last_words(self) -> str:
         """Return what a worker that could not start has said about that."""
         try:
             return self._leash.recv(SAID_MAX, socket.MSG_DONTWAIT).decode("utf-8", "replace")
@@ -121,7 +121,7 @@ class Stem:
                     socket.send_fds(control, [asked.encode()], [theirs.fileno(), held.fileno()])
             theirs.close()
             held.close()
-            pids = await self._told(leash)
+            pids = await self._read_pids(leash)
         except BaseException:
             for end in (leash, ours, theirs, held):
                 end.close()  # a warden that has begun ends
@@ -176,7 +176,7 @@ class Stem:
                     if ended is not None:
                         ended.set_result(os.waitstatus_to_exitcode(said["status"]))
 
-    async def _told(self, leash: socket.socket) -> tuple[int, int]:
+    async def _read_pids(self, leash: socket.socket) -> tuple[int, int]:
         """Read from the leash which processes warden and worker are."""
         leash.setblocking(False)  # noqa: FBT003 - so it is called
         line = b""

@@ -87,7 +87,7 @@ class Socket:
         self._queue: SimpleQueue[bytes | None] = SimpleQueue()
         self._lost: LostError | None = None
         self._waiter: asyncio.Future[None] | None = None
-        connection.tell = self._told
+        connection.tell = self._wake_soon
         self._threads = [
             threading.Thread(target=self._write, name="petra-send", daemon=True),
             threading.Thread(target=self._watch, name="petra-hear", daemon=True),
@@ -131,9 +131,9 @@ class Socket:
             self._connection.recv()
         except ConnectionClosed as error:
             self._lost = self._lost or _end_of(error)
-        self._told()
+        self._wake_soon()
 
-    def _told(self) -> None:
+    def _wake_soon(self) -> None:
         if not self._loop.is_closed():
             self._loop.call_soon_threadsafe(self._wake)
 

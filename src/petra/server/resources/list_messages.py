@@ -8,7 +8,7 @@ from typing import Any, Final
 import msgspec
 
 from petra.desk.letting_in import concerns, narrowed
-from petra.desk.now import told as told_by
+from petra.desk.now import doing_by_row
 from petra.desk.principal import EVERYWHERE, May, Principal
 from petra.engine.news import Gone, Lagged, Listed, News, Notice, Published, Topic
 from petra.server.parameters import LOOKED_AT_MAX
@@ -73,19 +73,19 @@ class ListReader:
         return lists
 
     def _facts(self, row: ExecutionRow, version: int = 0) -> dict[str, Any]:
-        return row_data(row, self.service.doings.at_hand(row, version) or told_by(row))
+        return row_data(row, self.service.doings.at_hand(row, version) or doing_by_row(row))
 
     # Then
 
-    async def told(self, message: News, topic: Topic | None, cursor: str) -> list[bytes]:
+    async def events_of(self, message: News, topic: Topic | None, cursor: str) -> list[bytes]:
         """Return what a message comes to for them: mostly one event, or none."""
         if isinstance(message, Gone):
             said = await self._deleted(message, topic)
         else:
-            said = self._said(message)
+            said = self._events_of(message)
         return [stream_event(name, data, cursor) for name, data in said]
 
-    def _said(self, message: News) -> list[tuple[str, Any]]:
+    def _events_of(self, message: News) -> list[tuple[str, Any]]:
         match message:
             case Listed(row=WorkItemRow() as row):
                 return self._item(row)

@@ -115,7 +115,7 @@ async def _hear(
         if topic in (Topic.EXECUTIONS, None):
             moved.set()
         if topic is None or topic in listener.topics:
-            for part in await listener.told(message, topic, reader.cursor):
+            for part in await listener.events_of(message, topic, reader.cursor):
                 await heard.put(part)
     await heard.put(None)
 

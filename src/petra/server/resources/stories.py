@@ -25,7 +25,7 @@ from petra.server.shapes import Page, Shape
 from petra.story import Frames, RunHistory, Story, frames_of
 from petra.story.fit import IMPORTANT, Fit, Level, Wanted
 from petra.story.frames import BINS_MAX
-from petra.testing.story import told
+from petra.testing.story import event_in_words
 
 PREVIEW: Final = 200
 """So many bytes of a value are shown in a list."""
@@ -186,7 +186,7 @@ def _item(story: Story, record: Record) -> EventItem:
     important = kind in IMPORTANT or bool(story.flag[n])
     return EventItem(
         seq=record.seq, at=moment(record.at), type=kind, step=step_of(story, n), run=story.run[n] or None,
-        level="important" if important else "detail", text=told(record.event), preview=preview(record.event),
+        level="important" if important else "detail", text=event_in_words(record.event), preview=preview(record.event),
     )  # fmt: skip
 
 
@@ -208,7 +208,11 @@ async def event(service: TheService, execution: FromPath[str], seq: NumberInPath
     if not rows or rows[0].seq != seq:
         raise ProblemError("not-found", f"there is no record {seq}")
     record = from_row(rows[0])
-    return {**msgspec.to_builtins(record), "at": moment(record.at), "text": told(record.event)}
+    return {
+        **msgspec.to_builtins(record),
+        "at": moment(record.at),
+        "text": event_in_words(record.event),
+    }
 
 
 # Runs

@@ -17,7 +17,7 @@ from litestar.params import FromPath, HeaderParameter, QueryParameter
 from litestar.response import Stream
 
 from petra.accounts.shown import moment
-from petra.desk.now import told as told_by
+from petra.desk.now import doing_by_row
 from petra.desk.principal import May, Principal
 from petra.engine.news import (
     Appended,
@@ -122,7 +122,7 @@ async def _records(
                 if lines:
                     yield _printed(lines, run.number)
                 continue
-            if part := await _told(service, execution, message, form):
+            if part := await _bytes_of(service, execution, message, form):
                 yield part
             if isinstance(message, Ended):
                 yield stream_event("bye", {"retry_ms": 1000})
@@ -135,7 +135,7 @@ def _is_of(run: RunHistory, line: LogLine) -> bool:
     return line.run == run.id if line.run else line.step == run.step
 
 
-async def _told(service: TheService, execution: str, message: News, form: str) -> bytes:
+async def _bytes_of(service: TheService, execution: str, message: News, form: str) -> bytes:
     """Return what a message comes to; that of records is made once, for all who read them."""
     if not isinstance(message, Appended) or not message.records:
         return b"".join(_events_of(service, execution, message, whole=False))
@@ -207,7 +207,7 @@ def _head(service: TheService, execution: str, head: Head) -> dict[str, Any]:
         id=execution, playbook="", digest="", status=head.status, reason=head.reason, started=0.0,
         updated=0.0, ended=0.0 if head.over else None,
     )  # fmt: skip
-    doing = service.doings.at_hand(row, head.version) or told_by(row)
+    doing = service.doings.at_hand(row, head.version) or doing_by_row(row)
     return {
         "version": head.version, "status": head.status, "reason": head.reason, "now": doing.now,
         "progress": doing.progress,
