@@ -55,13 +55,15 @@ class RoomOffered:
 
     def offers(self, worker: WorkerSeen) -> None:
         """A worker came, or has room, or is heard of again."""
+        known = self._valid.get(worker)
+        if known is not None and known[0] <= -worker.credit:
+            return  # it stands where it did when it had as much, or more: that is put right when it comes up
         self._numbers += 1
         came = self._came.get(worker)
         if came is None:
             came = self._came[worker] = self._numbers
             self._there[_like(worker)] += 1
-        known = self._valid.get(worker)
-        if worker.credit <= 0 or (known is not None and known[0] == -worker.credit):
+        if worker.credit <= 0:
             return
         self._valid[worker] = -worker.credit, self._numbers
         heap = self._heaps.setdefault(_like(worker), [])
