@@ -67,7 +67,6 @@ LARGE_FILES = {
 LONG_FUNCTIONS: dict[str, str] = {
     "src/petra/cli/serve.py:command": "an argument for each option, and where each goes",
     "src/petra/worker/worker.py:__init__": "the parts of a worker, a line each",
-    "src/petra/pipeline/machine.py:__init__": "the parts of a run and where it stands, one per line",
     "src/petra/kernel/runs.py:start": "half of it is the event it makes, a field per line",
 }
 

@@ -5,10 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from msgspec import structs
 from pipeline.drive import ON_ERROR, always, bad, decisions, machine, noop, ok, play, task, when
 
 from petra.pipeline import AskAgain, Finished, NextAttempt
 from petra.pipeline.machine import NOOPS_AT_ONCE
+from petra.playbook.model import Task
 from petra.wire import Error, Outcome, Write
 
 
@@ -269,3 +271,28 @@ def test_a_try_records_which_packages_its_code_had() -> None:
     outcome = Outcome(status="ok", more={"py": {"environment": "abc"}})
     (attempt,) = played.advance(outcome).report.attempts  # type: ignore[union-attr]
     assert attempt.environment == "abc"
+
+
+ENDS = {
+    "alone": ([task("a")], [ok(1)]),
+    "without a result": ([task("a")], [Outcome(status="ok", has_result=False)]),
+    "behind another": ([task("a"), task("b")], [ok(1), Outcome(status="ok", has_result=False)]),
+    "it sets a key": ([structs.replace(task("a"), set_ctx={"k": "{{ outcome.result }}"})], [ok(2)]),
+    "a rule says more": ([task("a", always("continue", set_ctx={"k": 1}))], [ok(2)]),
+    "it said with what it ran": (
+        [task("a")],
+        [Outcome(status="ok", result=1, more={"py": {"environment": "e"}})],
+    ),
+    "it failed": ([task("a")], [bad()]),
+}
+
+
+@pytest.mark.spec("S5")
+@pytest.mark.parametrize(("tasks", "outcomes"), ENDS.values(), ids=ENDS)
+def test_a_last_task_that_went_well_ends_as_it_would_by_all_rules(
+    tasks: list[Task], outcomes: list[Outcome]
+) -> None:
+    quick, slow = machine(*tasks), machine(*tasks)
+    for one in tasks:
+        slow._settings.compiled(one).rules.go_on = False
+    assert play(quick, *outcomes) == play(slow, *outcomes)

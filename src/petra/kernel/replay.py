@@ -93,7 +93,8 @@ class Ledger:
             seq += 1
             was = shown if before == marking else _shown(before)
             # a marking is written twice: as what will be, and as what was
-            marking, shown = after, _shown(after) if after != before else was
+            shown = after.to_bytes(32, "big").hex() if after != before else was
+            marking = after
             receipt = _RECEIPTS.get(type(event), _other)(event, was, shown)
             body = _encode((event, receipt))
             digest = _sha256(b'[%b,%d,%b,"%b"]' % (name, seq, body[1:-1], link)).digest()

@@ -388,8 +388,9 @@ class State(Struct, gc=False):
             at[token.id] = None
         if token.stack:
             self._join_groups(token.id, token.stack)
-        if self.hashes is not None:
-            self._mark(token.id, token.step, "ready")
+        if (hashes := self.hashes) is not None:
+            hashes[token.id] = made = hash_of(token.id, token.step, "ready")
+            self.marking = (self.marking + made) & MASK
 
     def take_token(self, token_id: str) -> ReadyToken:
         """Take a token out of ``S.ready``."""
@@ -403,7 +404,7 @@ class State(Struct, gc=False):
         if token.stack:
             self._leave_groups(token_id, token.stack)
         if self.hashes is not None:
-            self._unmark(token_id)
+            self.marking = (self.marking - self.hashes.pop(token_id)) & MASK
         return token
 
     def add_run(self, run: StepRun) -> None:
@@ -417,8 +418,9 @@ class State(Struct, gc=False):
             at[run.id] = None
         if run.stack:
             self._join_groups(run.id, run.stack)
-        if self.hashes is not None:
-            self._mark(run.id, run.step, "running")
+        if (hashes := self.hashes) is not None:
+            hashes[run.id] = made = hash_of(run.id, run.step, "running")
+            self.marking = (self.marking + made) & MASK
 
     def take_run(self, run_id: str) -> StepRun:
         """Take a token out of ``S.running``, with everything it holds."""
@@ -429,11 +431,9 @@ class State(Struct, gc=False):
         if run.stack:
             self._leave_groups(run_id, run.stack)
         if self.hashes is not None:
-            self._unmark(run_id)
-        for name, key, units in run.resources:
-            self.held[name, key] -= units
-            if not self.held[name, key]:
-                del self.held[name, key]
+            self.marking = (self.marking - self.hashes.pop(run_id)) & MASK
+        if run.resources:
+            self._free(run.resources)
         if self.permits is not None:
             self.permits.run_left(run_id)
         if self.timers_of:
@@ -442,29 +442,23 @@ class State(Struct, gc=False):
             del self.incidents[run_id]
         return run
 
+    def _free(self, resources: list[tuple[str, str, int]]) -> None:
+        for name, key, units in resources:
+            self.held[name, key] -= units
+            if not self.held[name, key]:
+                del self.held[name, key]
+
     def arrive(self) -> int:
         """Count something that comes; return its number."""
         self.arrivals += 1
         return self.arrivals
 
-    def _mark(self, token: str, step: str, place: str) -> None:
-        assert self.hashes is not None, "this is no replay"
-        # the hash of a marking is the sum over its tokens, in any order
-        text = f"{step}\0{place}\0{token}"
-        made = self.hashes[token] = int.from_bytes(sha256(text.encode()).digest(), "big")
-        self.marking = (self.marking + made) & MASK
-
-    def _unmark(self, token: str) -> None:
-        assert self.hashes is not None, "this is no replay"
-        self.marking = (self.marking - self.hashes.pop(token)) & MASK
-
     def rehash(self) -> None:
         """Hash the marking anew, after a replay that left it out."""
-        self.hashes, self.marking = {}, 0
-        for token in self.ready.values():
-            self._mark(token.id, token.step, "ready")
+        self.hashes = {one.id: hash_of(one.id, one.step, "ready") for one in self.ready.values()}
         for run in self.runs.values():
-            self._mark(run.id, run.step, "running")
+            self.hashes[run.id] = hash_of(run.id, run.step, "running")
+        self.marking = sum(self.hashes.values()) & MASK
 
     def add_timer(self, timer: Timer) -> None:
         """Arm a timer; one of the same id is replaced."""
@@ -585,6 +579,12 @@ class State(Struct, gc=False):
 
 
 MASK = 2**256 - 1
+"""The hash of a marking is the sum over its tokens, in any order."""
+
+
+def hash_of(token: str, step: str, place: str) -> int:
+    """Return the part of a token in the hash of the marking."""
+    return int.from_bytes(sha256(f"{step}\0{place}\0{token}".encode()).digest(), "big")
 
 
 def derive(*parts: str | int) -> str:

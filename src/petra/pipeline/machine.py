@@ -40,7 +40,7 @@ from petra.expr.scopes import BUILT_IN
 from petra.pipeline.fields import Render
 from petra.pipeline.settings import Compiled, Settings
 from petra.playbook.model import Task
-from petra.policy import Jitter, Ruling, outcome_data, patch_ctx, patch_iter, transform
+from petra.policy import CONTINUE, Jitter, Ruling, outcome_data, patch_ctx, patch_iter, transform
 from petra.references import WORKER_ROOM, Followed, IsReference, NeededError
 from petra.wire import RETRYABLE, Attempt, Error, LeftOut, Outcome, Report, Write
 
@@ -106,6 +106,18 @@ class Machine:
     that no other run has, and every delivery of this one.
     """
 
+    # as each begins: most end with it
+    _loading: tuple[dict[str, Any], ...] = ()
+    _came: tuple[Outcome, float] | None = None
+    _wait = 0.0
+    _position = 0
+    _attempt = 0
+    _jumps = 0
+    _current: Compiled | None = None
+    _forgotten = 0
+    _branch: Any | UnsetType = UNSET
+    _finished: Finished | None = None
+
     def __init__(  # noqa: PLR0913 - the parts of a run
         self,
         tasks: Sequence[Task],
@@ -136,20 +148,10 @@ class Machine:
         self._followed: Followed | None = None
         if is_reference is not None:
             self._followed = self._names[FOLLOW] = Followed(is_reference, room=WORKER_ROOM)
-        self._loading: tuple[dict[str, Any], ...] = ()
-        self._came: tuple[Outcome, float] | None = None
-        self._wait = 0.0
         self._cause = cause
         self._visits: dict[str, int] = {}
-        self._position = 0
-        self._attempt = 0
-        self._jumps = 0
-        self._current: Compiled | None = None
         self._attempts: list[Attempt] = []
-        self._forgotten = 0
         self._writes: list[Write] = []
-        self._branch: Any | UnsetType = UNSET
-        self._finished: Finished | None = None
 
     def start(self) -> Next:
         """Begin with the first task."""
@@ -160,12 +162,27 @@ class Machine:
     def advance(self, outcome: Outcome, duration_ms: float = 0.0) -> Next:
         """Take the outcome of the try that was handed out last, and say what is next."""
         assert self._finished is None, "a finished run has no more outcomes"
+        current = self._current
+        if (
+            outcome.status == "ok"
+            and current is not None
+            and current.rules.go_on
+            and self._position + 1 == len(self._tasks)
+        ):
+            return self._well_done(outcome, duration_ms)
         try:
             wait = self._take(outcome, duration_ms)
         except NeededError as needed:
             self._came = outcome, duration_ms
             return self._load(needed)
         return self._finished or self._go_on(wait)
+
+    def _well_done(self, outcome: Outcome, duration_ms: float) -> Finished:
+        """End with the last task, which went well and has no rules about that: what nearly all do. Nothing reads its names any more."""
+        self._record(outcome, duration_ms, CONTINUE)
+        if outcome.has_result:
+            self._names["_prev"] = outcome.result
+        return self._finish(None)
 
     @property
     def last_attempt(self) -> Attempt | None:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from petra.policy.backoff import LONGEST_S, Jitter, Retry
 from petra.policy.patches import patch_ctx, patch_iter
-from petra.policy.rules import Rules, Ruling, decide, outcome_data, transform
+from petra.policy.rules import CONTINUE, Rules, Ruling, decide, outcome_data, transform
 
 __all__ = [
+    "CONTINUE",
     "LONGEST_S",
     "Jitter",
     "Retry",

@@ -47,7 +47,7 @@ class Ruling(Struct, frozen=True, kw_only=True):
     error: Error | None = None
 
 
-_CONTINUE: Final = Ruling(action="continue")
+CONTINUE: Final = Ruling(action="continue")
 
 
 def decide(task: Task, outcome: Outcome, scope: Scope, *, attempt: int, jitter: Jitter) -> Ruling:
@@ -84,7 +84,7 @@ def transform(where: str, error: ExpressionError) -> Error:
 class Rules:
     """The policy of one task, compiled."""
 
-    __slots__ = ("_own", "_rules", "_task", "_unmatched")
+    __slots__ = ("_own", "_rules", "_task", "_unmatched", "go_on")
 
     def __init__(self, task: Task) -> None:
         """Compile every template of the policy, and what the task sets by itself.
@@ -97,9 +97,9 @@ class Rules:
         own = {"set_ctx": task.set_ctx, "set_iter": task.set_iter}
         self._own = _compiled({key: value for key, value in own.items() if value})
         self._unmatched: str | None = None if policy is None else policy.on_unmatched
-        self._rules = tuple(
-            _Rule(index, rule) for index, rule in enumerate(policy.rules if policy else ())
-        )
+        self._rules = tuple(_Rule(*one) for one in enumerate(policy.rules if policy else ()))
+        self.go_on = not self._rules and self._own is None and self._unmatched in (None, "continue")
+        """Whether all there is to a success is that the next task follows."""
 
     def decide(self, outcome: Outcome, scope: Scope, *, attempt: int, jitter: Jitter) -> Ruling:
         """Return what comes after this outcome of this try."""
@@ -120,7 +120,7 @@ class Rules:
                 return self._broken(rule, "when", error)
             return self._apply(rule, outcome, scope, attempt=attempt, jitter=jitter)
         if self._unmatched == "continue" or (self._unmatched is None and outcome.status == "ok"):
-            return _CONTINUE
+            return CONTINUE
         said = "no rule of its policy matches, and 'on_unmatched' is 'fail'"
         return Ruling(action="fail", error=self._failure(outcome, "unknown", said))
 

@@ -128,7 +128,7 @@ def judge(
         return _outcome(change, Fate.CONFLICT, head)
     if change.records and head.version and change.records[0].previous != head.hash:
         return _outcome(change, Fate.CONFLICT, head)
-    if _reopens(change.row, head):
+    if head.ended is not None and _reopens(change.row, head):
         return _outcome(change, Fate.CONFLICT, head)
     version = change.expected_version + len(change.records)
     return ChangeFate(execution=change.execution, fate=Fate.APPLIED, version=version)
@@ -140,7 +140,7 @@ def must_write(change: Change, outcome: ChangeFate, head: LogHead) -> bool:
 
 
 def _reopens(row: ExecutionRow | None, head: LogHead) -> bool:
-    if row is None or head.ended is None:
+    if row is None:
         return False
     return row.ended != head.ended or row.status != head.status
 

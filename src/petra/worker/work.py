@@ -23,6 +23,17 @@ from petra.worker.short_iterations import STRIDE_MAX
 class Work:
     """One assignment on its way, and the way to stop it; ``put`` takes each part of its report but the last."""
 
+    # as each begins: most end with it
+    reason: str | None = None
+    objects: ExecutionObjects | None = None
+    """Those of the execution, once they were asked for; they know the work, so they go when it ends."""
+    filled = 0
+    """How many of the iterations that are next have the items that they refer to."""
+    reach = STRIDE_MAX
+    """How many of them the next stride takes: not many more than the last one came to."""
+    _made_parts: Parts | None = None
+    _failed = False
+
     def __init__(
         self, given: Assignment, ready: Ready, put: Callable[[RunReport], None], clock: Clock
     ) -> None:
@@ -30,16 +41,7 @@ class Work:
         self.ready = ready
         self._put = put
         self._clock = clock
-        self._made_parts: Parts | None = None
-        self.reason: str | None = None
         self.ctx: Mapping[str, Any] = given.scope.get("ctx") or {}
-        self.objects: ExecutionObjects | None = None
-        """Those of the execution, once they were asked for; they know the work, so they go when it ends."""
-        self.filled = 0
-        """How many of the iterations that are next have the items that they refer to."""
-        self.reach = STRIDE_MAX
-        """How many of them the next stride takes: not many more than the last one came to."""
-        self._failed = False
         self._parts: set[Cancellation] = set()
 
     @property

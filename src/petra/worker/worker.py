@@ -462,7 +462,7 @@ class Worker:
         self._flush_soon()
 
     def _done(self, report: f.RunReport) -> None:
-        self._put(report)
+        self._outbox.put(report)
         self._owed += 1
         self._start()
         if self._stuck():
@@ -470,6 +470,10 @@ class Worker:
         if report.report is not None and report.report.status == "error" and (why := why_unfit()):
             _log.error("%s drains: %s", self.offer.name, why)
             self.drain()
+        if self._active or self._flushing:
+            self._flush_soon()
+        else:
+            self._flush()  # nothing else can end in this round of the loop
 
     def _stuck(self) -> int:
         """Return how many threads run on for tasks that were given up."""

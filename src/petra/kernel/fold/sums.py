@@ -29,7 +29,7 @@ def remember(state: State, run: StepRun, activation: Activation, event: e.StepEn
     """Remember an activation: as the latest, to be undone, as a failure."""
     state.latest[run.step] = activation
     if activation.ok:
-        count(state, "done")
+        state.counts["done"] = state.counts.get("done", 0) + 1
         if event.undoable:
             seen = {**run.seen, run.step: activation}
             branch = branch_data(state, view_of(state, run)) if run.stack else None
