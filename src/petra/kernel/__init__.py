@@ -6,7 +6,7 @@ Everything around it may crash: what is recorded has happened, what is not recor
 
 Its modules, by what they do together; ``petra.kernel.fold`` has what ``evolve`` does, chapter by chapter.
 
-- the machine: ``commands`` come in, ``decide`` takes a ``turn``, ``events`` and ``effects`` come out; ``evolve`` applies them to the ``state``
+- the machine: ``commands`` come in, ``decide`` goes ``straight`` on or takes a ``turn``, ``events`` and ``effects`` come out; ``evolve`` applies them to the ``state``
 - what it goes by: the compiled ``program``; the ``scope`` of expressions; ``select``, which says who goes first
 - the way of a step: ``admission``, ``prepare``, ``runs``, ``routing``, or ``straight`` on; ``assignment`` is what a worker sees of it
 - branches: ``fan_in``, ``verdict``, ``merge``, ``pairing``, ``living``, ``open_groups``, ``crowds``
