@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from pathlib import Path
+from typing import Any
 from xml.etree import ElementTree as ET
 
 import pytest
@@ -14,6 +15,7 @@ from petra.export import ExportedLog
 from petra.folder_files import read_file
 from petra.net.compile import compile as compiled
 from petra.net.draw import Trace, net_svg, steps_svg
+from petra.net.graph import net_graph, steps_graph
 from petra.net.layout import arrange
 from petra.net.svg import LABEL_MAX, STATES, short
 from petra.testing import Simulation
@@ -113,3 +115,32 @@ def test_boxes_of_a_layout_keep_apart() -> None:
     for one, other in itertools.combinations(boxes, 2):
         if one.row == other.row:
             assert abs(one.x - other.x) >= (one.width + other.width) / 2 - 0.01
+
+
+def crosses(start: list[float], end: list[float], node: dict[str, Any]) -> bool:
+    """Say whether a straight line goes through the box of a node (Liang and Barsky)."""
+    (x, y), (dx, dy) = start, (end[0] - start[0], end[1] - start[1])
+    first, last = 0.0, 1.0
+    for towards, room in (
+        (-dx, x - node["x"]), (dx, node["x"] + node["w"] - x), (-dy, y - node["y"]), (dy, node["y"] + node["h"] - y)
+    ):  # fmt: skip
+        if towards == 0 and room <= 0:
+            return False
+        if towards < 0:
+            first = max(first, room / towards)
+        elif towards > 0:
+            last = min(last, room / towards)
+    return last - first > 1e-6
+
+
+@pytest.mark.parametrize("path", PLAYBOOKS, ids=lambda path: path.stem)
+def test_no_arc_goes_through_a_node_that_it_passes(path: Path) -> None:
+    reading = read_file(path)
+    for graph in (steps_graph(reading), net_graph(compiled(reading.checked()))):
+        for arc in graph["arcs"]:
+            for node in graph["nodes"]:
+                if node["id"] in (arc["from"], arc["to"]):
+                    continue
+                for start, end in itertools.pairwise(arc["points"]):
+                    told = f"{arc['from']} to {arc['to']} goes through {node['id']}"
+                    assert not crosses(start, end, node), told

@@ -1,7 +1,7 @@
 """A small layered layout: nodes in rows by their distance, few crossings, edges as smooth curves.
 
 Sugiyama's method in short: break cycles by a depth-first walk, put each node below all that lead to it,
-give long edges a bend in every row they pass, order the rows by the median of their neighbours, then
+let long edges go straight down through every row they pass, order the rows by the median of their neighbours, then
 move nodes towards their neighbours. Deterministic: the same graph always looks the same.
 """
 
@@ -64,13 +64,13 @@ def arrange(sizes: Mapping[str, tuple[float, float]], edges: Sequence[tuple[str,
     _order(rows, chains)
     places = _place(rows, chains, boxes)
     drawing = Drawing(boxes, [], backward=backward)
-    heights = _heights(boxes, len(rows))
+    bands = _bands(boxes, len(rows))
     for node, x in places.items():
         if isinstance(node, str):
             boxes[node].x = x
-            boxes[node].y = heights[boxes[node].row]
+            boxes[node].y = sum(bands[boxes[node].row]) / 2
     for number, chain in enumerate(chains):
-        way = [_point(node, places, boxes, heights) for node in chain]
+        way = [point for node in chain for point in _points(node, places, boxes, bands)]
         drawing.ways.append(way[::-1] if number in backward else way)
     _fit(drawing)
     return drawing
@@ -230,24 +230,31 @@ def _mean(values: list[float], fallback: float) -> float:
     return sum(values) / len(values) if values else fallback
 
 
-def _heights(boxes: dict[str, Box], count: int) -> list[float]:
+def _bands(boxes: dict[str, Box], count: int) -> list[tuple[float, float]]:
+    """Return from where to where each row reaches."""
     tallest = [0.0] * count
     for box in boxes.values():
         tallest[box.row] = max(tallest[box.row], box.height)
-    centres, y = [], 0.0
+    bands, y = [], 0.0
     for height in tallest:
-        centres.append(y + height / 2)
+        bands.append((y, y + height))
         y += height + ROW_GAP
-    return centres
+    return bands
 
 
-def _point(
-    node: _Node, places: dict[_Node, float], boxes: dict[str, Box], heights: list[float]
-) -> tuple[float, float]:
+def _points(
+    node: _Node,
+    places: dict[_Node, float],
+    boxes: dict[str, Box],
+    bands: list[tuple[float, float]],
+) -> list[tuple[float, float]]:
+    """Return where an edge goes at a node: through a row that it passes straight down, past those that stand in it."""
+    x = places[node]
     if isinstance(node, str):
-        return places[node], heights[boxes[node].row]
+        return [(x, boxes[node].y)]
     assert isinstance(node, tuple)
-    return places[node], heights[node[1]]
+    top, bottom = bands[node[1]]
+    return [(x, top), (x, bottom)]
 
 
 def _fit(drawing: Drawing, margin: float = 24.0) -> None:
