@@ -16,4 +16,6 @@ class _Later:
         self._module = name
 
     def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):  # pytest asks each name of a module of tests whether it is a mock
+            raise AttributeError(name)
         return getattr(import_module(self._module), name)
