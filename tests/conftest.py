@@ -104,15 +104,21 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_setup(item: pytest.Item) -> Generator[None]:
-    item.config.stash[_LAST_RESORT].arm()
+    item.config.stash[_LAST_RESORT].arm(times=_times_as_long(item))
     with limited(LIMIT_S):
         yield
 
 
 @pytest.hookimpl(wrapper=True)
-def pytest_runtest_call() -> Generator[None]:
-    with limited(LIMIT_S):
+def pytest_runtest_call(item: pytest.Item) -> Generator[None]:
+    with limited(LIMIT_S * _times_as_long(item)):
         yield
+
+
+def _times_as_long(item: pytest.Item) -> float:
+    """Return how many times as long as others a test may take before it is taken for one that hangs."""
+    mark = item.get_closest_marker("patient")
+    return float(mark.args[0]) if mark else 1
 
 
 @pytest.hookimpl(wrapper=True)

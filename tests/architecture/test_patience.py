@@ -11,6 +11,7 @@ import threading
 from pathlib import Path
 
 import pytest
+import uvloop
 from support.patience import HangsError, limited
 
 SOON_S = 0.05
@@ -47,6 +48,19 @@ def test_a_loop_is_interrupted_and_shows_what_its_tasks_wait_for() -> None:
         asyncio.run(_waits_for_somebody())
 
 
+def test_uvloop_is_stopped_and_tells_what_its_tasks_wait_for(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """It keeps to itself what is raised in a signal: the test hung on, until its whole worker of pytest was ended."""
+    with (
+        pytest.raises(RuntimeError, match="stopped"),
+        limited(SOON_S, again_s=300),
+        asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner,
+    ):
+        runner.run(_waits_for_somebody())
+    assert "_waits_for_somebody" in caplog.text
+
+
 def test_who_suppresses_it_is_interrupted_again() -> None:
     def stubborn() -> None:
         with contextlib.suppress(HangsError):
@@ -63,6 +77,8 @@ import ctypes, sys
 from support.patience import LastResort
 last = LastResort(2, 0.5)
 assert [last.arm(at) for at in (0.0, 0.04, 0.05, 0.09)] == [True, False, True, False]
+assert last.arm(0.1, times=2)
+assert last.arm(0.2)
 assert not LastResort(2, 0).arm(0.0)
 ctypes.PyDLL(None).sleep(1000)  # in C code, with the interpreter
 """

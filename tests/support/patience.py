@@ -20,6 +20,8 @@ import time
 import traceback
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from types import FrameType
+from typing import Any
 
 HANG_S = float(os.environ.get("PETRA_HANG_S", "300"))
 """0 is for ever."""
@@ -46,6 +48,9 @@ def limited(seconds: float, again_s: float = AGAIN_S) -> Iterator[None]:
         return
 
     def interrupt(*_: object) -> None:
+        loop = asyncio._get_running_loop()
+        if loop is not None:
+            loop.stop()  # uvloop logs what is raised in a signal, and goes on
         raise HangsError(f"it takes longer than {seconds:g} s\n\n{doings()}")
 
     before = signal.signal(signal.SIGALRM, interrupt)
@@ -68,12 +73,12 @@ class LastResort:
         self._file, self._seconds = file, seconds
         self._armed = -seconds
 
-    def arm(self, now: float | None = None) -> bool:
-        """Begin to wait anew, unless it began a moment ago; tell whether it did."""
+    def arm(self, now: float | None = None, times: float = 1) -> bool:
+        """Begin to wait anew, unless it began a moment ago; tell whether it did. So many times as long, if wanted."""
         now = time.monotonic() if now is None else now
-        if not self._seconds or now - self._armed < self._seconds / 10:
+        if not self._seconds or (times == 1 and now - self._armed < self._seconds / 10):
             return False
-        faulthandler.dump_traceback_later(self._seconds, file=self._file, exit=True)
+        faulthandler.dump_traceback_later(self._seconds * times, file=self._file, exit=True)
         self._armed = now
         return True
 
@@ -89,5 +94,13 @@ def doings() -> str:
             told.writelines(traceback.format_stack(frame))
     loop = asyncio._get_running_loop()
     for task in asyncio.all_tasks(loop) if loop is not None else ():
-        task.print_stack(file=told)
+        told.write(f"Task {task.get_name()}\n")
+        told.writelines(traceback.StackSummary.extract(_awaiting(task.get_coro())).format())
     return told.getvalue()
+
+
+def _awaiting(coroutine: Any) -> Iterator[tuple[FrameType, int]]:
+    """Yield where a task waits, and where each that it waits for does: a task itself shows the first alone."""
+    while (frame := getattr(coroutine, "cr_frame", None)) is not None:
+        yield frame, frame.f_lineno
+        coroutine = coroutine.cr_await

@@ -21,6 +21,8 @@ from petra.net.proof import prove
 from petra.playbook import read_bytes
 
 WEB = build_ui.WEB
+PATIENT = pytest.mark.patient(5)
+"""Each of them is a dozen tests and a browser; where a machine was busy they took more than three minutes."""
 
 
 @pytest.fixture(scope="module")
@@ -41,34 +43,36 @@ def petra_of_flows(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def run(node: Path, *command: str, **more: str) -> None:
     surroundings = {**build_ui.environment(), "CI": "1", "NO_COLOR": "1", **more}
-    process = subprocess.Popen(
+    with subprocess.Popen(
         [str(node), *command],
         cwd=WEB,
         env=surroundings,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
-    )
-    try:
-        said, _ = process.communicate()
-    finally:
-        process.kill()
-        process.wait()
+    ) as process:
+        try:
+            said, _ = process.communicate()
+        finally:
+            process.kill()
     assert process.returncode == 0, said[-20_000:]
 
 
 @pytest.mark.slow
+@PATIENT
 def test_the_sources_are_tidy_and_typed(node: Path) -> None:
     run(node, "node_modules/@biomejs/biome/bin/biome", "ci", "--error-on-warnings", ".")
     run(node, "node_modules/typescript/bin/tsc", "-p", "tsconfig.json")
 
 
 @pytest.mark.slow
+@PATIENT
 def test_the_parts_of_the_pages_do_what_they_say(node: Path) -> None:
     run(node, "node_modules/vitest/vitest.mjs", "run")
 
 
 @pytest.mark.slow
+@PATIENT
 @pytest.mark.parametrize(
     "flows", sorted(path.name for path in (WEB / "tests/flows").glob("*.spec.ts"))
 )
