@@ -341,7 +341,7 @@ def test_what_is_removed_by_the_one_that_has_the_folder_open_is_gone_also_if_tha
             assert petra(tmp_path, "rm", done) == "removed 1 execution\n"
             (asked,) = [row["id"] for row in data(tmp_path, "ps")]
             assert petra(tmp_path, "rm", asked, "--force") == "removed 1 execution\n"
-            assert holder.wait(60) == 1
+            assert holder.wait() == 1
             assert data(tmp_path, "ps") == []
         finally:
             holder.kill()

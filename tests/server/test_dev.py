@@ -55,7 +55,7 @@ def test_a_folder_is_applied_and_again_when_a_file_changes_and_mistakes_are_show
         with httpx2.Client(
             base_url=f"{said['url']}/api/v1",
             headers={"Authorization": f"Bearer {said['token']}", "Prefer": "wait=60"},
-            timeout=90,
+            timeout=300,
         ) as api:
             return api.post("/executions", json={"playbook": "team/greet"}).json()["output"]
 

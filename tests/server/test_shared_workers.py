@@ -88,8 +88,7 @@ def test_an_engine_that_has_not_read_of_the_last_worker_is_told_of_it_again(
             with suppress(BlockingIOError):
                 while theirs.recv(65_536):
                     pass
-            async with asyncio.timeout(60):
-                await coming.wait()
+            await coming.wait()
             further.ways(ANYTHING, ())["two"].close()
             theirs.close()
             coming = further.coming()

@@ -48,12 +48,12 @@ def test_whoever_stops_waiting_goes_on_only_when_the_errand_has_ended() -> None:
 
         def work() -> None:
             entered.set()
-            leave.wait(10)
+            leave.wait(300)
             ended.set()
 
         waiting = asyncio.create_task(errands.run(work))
         await asyncio.sleep(0)
-        assert await asyncio.to_thread(entered.wait, 10)
+        assert await asyncio.to_thread(entered.wait, 300)
         waiting.cancel()
         for _ in range(5):
             await asyncio.sleep(0)

@@ -177,7 +177,7 @@ def test_a_cancel_keeps_what_has_ended_and_reports_what_runs_as_cancelled() -> N
         "import petra.testing as t\\n"
         "if n == 2:\\n"
         "    t.STOPS['entered'].set()\\n"
-        "    t.STOPS['leave'].wait(20)\\n"
+        "    t.STOPS['leave'].wait(300)\\n"
         "result = n"
     )
     import petra.testing as kit  # noqa: PLC0415 - the code of the task finds the events there

@@ -115,7 +115,7 @@ def test_sending_never_waits_and_closing_does_not_hang_on_a_peer_that_never_read
         for _ in range(50):
             one.send(f.PlaybookText(digest="d", text="x" * 1_000_000))
         one.close()
-        one._thread.join(10)
+        one._thread.join(300)
         assert not one._thread.is_alive()
 
     with_pair(play)

@@ -25,7 +25,7 @@ export class Served {
   said: Said = { url: '', login_url: '', token: '' };
 
   async start(): Promise<void> {
-    this.port ||= await freePort();
+    this.port ||= await portToComeBackTo();
     const child = spawn(
       PETRA,
       ['serve', '--home', join(this.home, '.petra'), '--port', String(this.port), '-o', 'json'],
@@ -88,14 +88,25 @@ export class Served {
   }
 }
 
-function freePort(): Promise<number> {
-  return new Promise((resolve, reject) => {
+const FIRST_PORT = 30_000;
+const PORTS = 2_000;
+const OWN_PORTS = 20;
+let port = FIRST_PORT + ((process.pid * OWN_PORTS) % PORTS);
+
+/** A port that nobody is given by chance while the server that comes back to it is away: systems give out higher ones. */
+async function portToComeBackTo(): Promise<number> {
+  for (let tried = 0; tried < PORTS; tried++) {
+    port = FIRST_PORT + ((port + 1 - FIRST_PORT) % PORTS);
+    if (await isFree(port)) return port;
+  }
+  throw new Error('every port is taken');
+}
+
+function isFree(wanted: number): Promise<boolean> {
+  return new Promise((resolve) => {
     const probe = createServer();
-    probe.once('error', reject);
-    probe.listen(0, '127.0.0.1', () => {
-      const at = probe.address();
-      probe.close(() => resolve(typeof at === 'object' && at ? at.port : 0));
-    });
+    probe.once('error', () => resolve(false));
+    probe.listen(wanted, '127.0.0.1', () => probe.close(() => resolve(true)));
   });
 }
 
