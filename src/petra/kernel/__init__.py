@@ -8,7 +8,7 @@ Its modules, by what they do together; ``petra.kernel.fold`` has what ``evolve``
 
 - the machine: ``commands`` come in, ``decide`` goes ``straight`` on or takes a ``turn``, ``events`` and ``effects`` come out; ``evolve`` applies them to the ``state``
 - what it goes by: the compiled ``program``; the ``scope`` of expressions; ``select``, which says who goes first
-- the way of a step: ``admission``, ``prepare``, ``runs``, ``routing``, or ``straight`` on; ``assignment`` is what a worker sees of it
+- the way of a step: ``admission``, ``prepare``, ``runs``, ``routing``; ``assignment`` is what a worker sees of it
 - branches: ``fan_in``, ``verdict``, ``merge``, ``pairing``, ``living``, ``open_groups``, ``crowds``
 - loops: ``loops``, ``chunks``, ``gathering``, ``failed_iterations``
 - values: ``ctx``, ``growing``, ``lists``, ``objects``
