@@ -12,6 +12,7 @@ from hostile import (
     test_inputs,
     test_leftovers,
     test_references,
+    test_sizes,
     test_tools,
     test_workers,
 )
@@ -23,6 +24,7 @@ CORPUS: dict[str, tuple[Sized, ...]] = {
         test_inputs.VALUES, test_inputs.NAMES, test_inputs.IDS, test_inputs.REASONS, test_inputs.ODD, test_inputs.PEOPLE,
         test_inputs.NO_TIME, test_inputs.LATE,
     ),
+    "what no record has room for": (test_sizes.ASKED, test_sizes.MADE, test_sizes.SAID),
     "lines on the socket of a folder": (test_control_lines.LINES,),
     "references that lead nowhere, and places that meet them": (test_references.BAD, test_references.PLACES),
     "code that raises, prints or returns what it should not": (
@@ -60,6 +62,9 @@ ON_BOTH_STORES: tuple[tuple[Sized, Callable[..., None]], ...] = (
         test_frames.test_a_worker_that_breaks_the_protocol_is_dropped_and_its_run_is_lost_at_once,
     ),
     (test_frames.RESULTS, test_frames.test_a_report_that_holds_what_is_no_data_stops_nobody),
+    (test_sizes.ASKED, test_sizes.test_what_is_asked_and_fits_into_no_event_is_refused),
+    (test_sizes.MADE, test_sizes.test_what_a_template_makes_and_fits_into_no_event_is_an_incident),
+    (test_sizes.SAID, test_sizes.test_a_report_that_fits_into_no_event_is_an_incident),
     (test_frames.HELLOS, test_frames.test_who_cannot_say_hello_is_not_let_in),
     (
         test_frames.NUMBERS,

@@ -131,6 +131,12 @@ BREACHES: dict[str, tuple[Act, str]] = {
     "a report of another execution": (_reports(execution="victim"), "something else"),
     "a report of a chunk": (_reports(chunk="c"), "something else"),
     "a hundred made up leases": (_many_strange, "never had"),
+    "50,000 writes": (
+        _reports(report=Report(status="ok", writes=[Write(key=f"{n}", value=1) for n in range(50_000)])),
+        "50,000 writes; at most 10,000"),
+    "50,000 tries": (
+        _reports(report=Report(status="ok", attempts=[Attempt(task="t", number=1, status="ok", action="jump")] * 50_000)),
+        "a report of 50,000 tries"),
 }  # fmt: skip
 
 

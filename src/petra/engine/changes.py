@@ -9,9 +9,10 @@ from msgspec import UNSET
 
 from petra.engine.cache import Entry
 from petra.engine.codec import TYPES, body_end, execution_row, from_row, item_row, status_of
-from petra.engine.limits import SAID_MAX
+from petra.engine.limits import EVENT_BYTES, SAID_MAX
 from petra.engine.references import objects_of
 from petra.engine.submissions import Submission
+from petra.errors import UsageError
 from petra.kernel import Decision, Record
 from petra.kernel import effects as f
 from petra.kernel.objects import Made
@@ -64,7 +65,11 @@ class Draft(msgspec.Struct):
         return self.expected + len(self.lines)
 
     def write(self, decision: Decision, at: float) -> None:
-        """Add the events of a decision to the log, and what came with them to the rest."""
+        """Add the events of a decision to the log, and what came with them to the rest.
+
+        Raises:
+            UsageError: one of them is larger than any may be; the state has moved on all the same.
+        """
         if decision.made:
             self.made += decision.made
         if decision.items:
@@ -79,6 +84,9 @@ class Draft(msgspec.Struct):
 
     def _add(self, written: list[Written], at: float, *, keeps: bool) -> None:
         end = body_end(at)
+        for record in written:
+            if len(record.body) > EVENT_BYTES:
+                raise _too_large(record)
         if keeps:
             self.said += written
         self.lines += [
@@ -114,6 +122,13 @@ class Draft(msgspec.Struct):
         return [
             recorded(record, line.at) for record, line in zip(self.said, self.lines, strict=True)
         ]
+
+
+def _too_large(record: Written) -> UsageError:
+    """What is large in an event should have been a reference: a name, a key, very many small values."""
+    return UsageError(
+        f"the record {TYPES[type(record.event)]} would have {len(record.body):,} bytes; at most {EVENT_BYTES:,} are written at once"
+    )
 
 
 class _Further(TypedDict, total=False):

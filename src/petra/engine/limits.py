@@ -39,6 +39,7 @@ WAY_MAX = 8
 NAME_MAX = 512
 LINE_MAX = 16_384
 FRAME_MANY = 100_000
+REPORT_MANY = 10_000
 SLOTS_MAX = 10_000
 PATH_MAX = 64
 CREDIT_PER_SLOT = 4
@@ -94,6 +95,7 @@ FEED_MAX = 1_000
 FEED_PAGE = 500
 
 # Large values
+EVENT_BYTES = 262_144
 OBJECT_BYTES = 33_554_432
 HAND_BYTES = 67_108_864
 SHELF_BYTES = 67_108_864
@@ -279,6 +281,12 @@ LIMITS = (
     Limit("NAME_MAX", NAME_MAX, "characters", "a worker that says a longer name is dropped"),
     Limit("LINE_MAX", LINE_MAX, "characters", "a worker that sends a longer line is dropped"),
     Limit("FRAME_MANY", FRAME_MANY, "items", "a worker with more in one frame is dropped"),
+    Limit(
+        "REPORT_MANY",
+        REPORT_MANY,
+        "writes, or tries",
+        "a worker with more in one report is dropped; an honest one leaves tries out, and fails a run with more writes",
+    ),
     Limit("SLOTS_MAX", SLOTS_MAX, "slots", "a worker that says it has more is dropped"),
     Limit(
         "PATH_MAX", PATH_MAX, "indices", "a worker with a longer path to an iteration is dropped"
@@ -347,6 +355,12 @@ LIMITS = (
         "a listener that has not read so many is told that it lags; it reads records from the log, and hints are lost",
     ),
     Limit("FEED_PAGE", FEED_PAGE, "records", "a reader of a log gets the rest in further pieces"),
+    Limit(
+        "EVENT_BYTES",
+        EVENT_BYTES,
+        "bytes",
+        "what would write a larger record into a log is refused; a report of a worker, or what is due, is an incident instead",
+    ),
     Limit(
         "OBJECT_BYTES",
         OBJECT_BYTES,

@@ -19,10 +19,11 @@ from petra.engine.limits import (
     LINE_MAX,
     NAME_MAX,
     PATH_MAX,
+    REPORT_MANY,
     SLOTS_MAX,
 )
 from petra.errors import PetraError
-from petra.wire import Attempt
+from petra.wire import Attempt, Report
 from petra.wire import frames as f
 
 _FROM_WORKER: Final = (
@@ -113,9 +114,18 @@ def _reports(reports: Sequence[f.RunReport]) -> None:
         ):
             _report(report)
         if (whole := report.report) is not None:
-            _tries(whole.attempts)
+            _came_to(whole)
         for iteration in report.iterations:
-            _tries(iteration.report.attempts)
+            _came_to(iteration.report)
+
+
+def _came_to(report: Report) -> None:
+    """Check how much there is of what a run came to: deciding about very many writes holds up everybody."""
+    if len(report.attempts) > REPORT_MANY or len(report.writes) > REPORT_MANY:
+        raise BreachError(
+            f"a report of {len(report.attempts):,} tries and {len(report.writes):,} writes; at most {REPORT_MANY:,} of each"
+        )
+    _tries(report.attempts)
 
 
 def _tries(attempts: Sequence[Attempt]) -> None:

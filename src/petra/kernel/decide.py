@@ -123,6 +123,8 @@ def _raised(turn: Turn, command: c.RaiseIncident) -> Decision:
 
 
 _HANDED_OUT = (Assign, Extend)
+_TINY = 512
+"""Bytes of a value in a patch that is never stored for want of room: its reference would be no smaller."""
 
 
 def _wanted(turn: Turn) -> list[AnyEffect]:
@@ -401,6 +403,7 @@ def _patch(turn: Turn, command: c.PatchCtx) -> None:
     values = {  # as they will be read back
         key: _kept(turn, value, f"ctx.{key}") for key, value in sorted(command.values.items())
     }
+    values = turn.keep_all(values, "ctx", least=_TINY)
     turn.emit(
         e.CtxPatched(values=values, actor=command.actor, by=command.by, reason=command.reason)
     )

@@ -322,19 +322,22 @@ class Turn:
             raise TransformError(Error(kind="limit", code="payload", message=message))
         return self.objects.put(value)
 
-    def keep_all(self, values: dict[str, Any], what: str) -> dict[str, Any]:
+    def keep_all(self, values: dict[str, Any], what: str, *, least: int = 0) -> dict[str, Any]:
         """Return values by name as they may stand in an event: the large ones as references.
 
-        Many that are small are one large value together, and so they become references one after the other.
+        Many that are small are one large value together, and so they become references one after the other; those of up
+        to ``least`` bytes stay.
         """
         most = self.program.payload_max
         if not excess(values, most):
             return values
         kept = {name: self.keep(value, f"{what}: {name}") for name, value in values.items()}
         sizes = {name: excess(value, 0) for name, value in kept.items()}
+        whole = excess(kept, 0)
         for name in sorted(sizes, key=lambda name: (-sizes[name], name)):
-            if not excess(kept, most):
+            if whole <= most or sizes[name] <= least:
                 break
             if self.objects.can_store and not is_reference(kept[name]):
                 kept[name] = self.objects.put(kept[name])
+                whole += excess(kept[name], 0) - sizes[name]
         return kept
