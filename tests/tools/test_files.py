@@ -12,6 +12,7 @@ import duckdb
 import pytest
 from support.attempts import bad, good, run, with_tools
 
+from petra.tools import sql as tools_sql
 from petra.tools import threads
 from petra.tools.base import Cancellation, ToolContext
 from petra.tools.registry import Registry
@@ -177,6 +178,37 @@ def test_more_rows_than_allowed_are_an_error_and_change_nothing(sql: Sql) -> Non
     good(sql("INSERT INTO item VALUES (1, 1, ''), (2, 2, ''), (3, 3, '')"))
     assert bad(sql("DELETE FROM item RETURNING id", spec={"max_rows": 2})).kind == "limit"
     assert good(sql("SELECT * FROM item", spec={"max_rows": "3"}))["count"] == 3
+
+
+@pytest.mark.spec("S18", "S22")
+def test_rows_that_no_worker_has_room_for_are_an_error_and_change_nothing(
+    sql: Sql, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A value of 900 MB kept its worker from everything until it was taken for hung, five times."""
+    long = "printf('%.*c', 10000, 'x')" if sql.kind == "sqlite" else "repeat('x', 10000)"
+    good(sql(f"INSERT INTO item VALUES (1, 1, {long}), (2, 2, {long}), (3, 3, {long})"))
+    with monkeypatch.context() as patched:
+        patched.setattr(tools_sql, "ROWS_BYTES", 29_999)
+        refused = bad(sql("UPDATE item SET n = 7 RETURNING t"))
+        assert refused.kind == "limit"
+        assert "rows of more than 29,999 bytes; nothing was changed" in refused.message
+        patched.setattr(tools_sql, "ROWS_BYTES", 30_000)
+        assert good(sql("SELECT t FROM item"))["count"] == 3
+    assert good(sql("SELECT max(n) AS n FROM item"))["rows"] == [{"n": 3}]
+
+
+@pytest.mark.spec("S18", "S22")
+def test_one_value_of_sqlite_is_never_made_when_it_is_too_large(sqlite: Sql) -> None:
+    refused = bad(sqlite("SELECT zeroblob(900000000) AS b"))
+    assert (refused.kind, refused.code) == ("limit", "SQLITE_TOOBIG")
+
+
+@pytest.mark.spec("S5", "S22")
+def test_a_text_of_sqlite_that_is_no_utf_8_is_called_that(sqlite: Sql) -> None:
+    refused = bad(sqlite("SELECT cast(x'ff' AS text) AS t"))
+    assert refused.kind == "parse"
+    assert "a text of the database is no UTF-8" in refused.message
+    assert good(sqlite("SELECT cast(cast(x'ff' AS text) AS blob) AS t"))["rows"] == [{"t": "/w=="}]
 
 
 @pytest.mark.spec("S22")

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from support.attempts import bad, good, run, with_tools
 
+from petra.tools import sql as tools_sql
 from petra.tools.base import Cancellation, ToolContext, ToolSettings
 from petra.tools.registry import Registry
 from petra.wire import Outcome
@@ -218,6 +219,28 @@ def test_more_rows_than_allowed_are_an_error_and_change_nothing(sql: Any, table:
     assert bad(sql(command, spec={"max_rows": 9})).kind == "limit"
     assert good(sql(f"SELECT count(*) AS n FROM {table}"))["rows"] == [{"n": 10}]
     assert good(sql(command, spec={"max_rows": 10}))["count"] == 10
+
+
+@pytest.mark.spec("S18", "S22")
+def test_rows_that_no_worker_has_room_for_are_an_error_and_change_nothing(
+    sql: Any, table: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    good(sql(f"INSERT INTO {table} SELECT n, n FROM generate_series(1, 3) n"))
+    command = f"DELETE FROM {table} RETURNING repeat('x', 10000) AS t"
+    with monkeypatch.context() as patched:
+        patched.setattr(tools_sql, "ROWS_BYTES", 29_999)
+        assert bad(sql(command)).kind == "limit"
+    assert good(sql(command))["count"] == 3
+
+
+@pytest.mark.spec("S22")
+def test_more_rows_than_are_fetched_at_once_all_come(sql: Any) -> None:
+    for many in (999, 1_000, 1_001, 2_500):
+        found = good(sql(f"SELECT n FROM generate_series(1, {many}) n"))
+        assert found["rows"] == [{"n": n} for n in range(1, many + 1)]
+    assert (
+        bad(sql("SELECT n FROM generate_series(1, 1000) n", spec={"max_rows": 999})).kind == "limit"
+    )
 
 
 @pytest.mark.spec("S22")

@@ -12,6 +12,7 @@ from support.attempts import bad, good, run, with_tools
 from support.fifos import heard
 from support.processes import ends
 
+from petra import event_loop
 from petra.tools.base import Cancellation, ToolContext
 from petra.tools.registry import Registry
 from petra.wire import Outcome
@@ -105,6 +106,21 @@ def test_an_exit_code_is_an_error_with_the_last_lines_of_stderr() -> None:
 )
 def test_each_failure_has_its_kind(fields: dict[str, Any], kind: str) -> None:
     assert bad(run("shell", fields)).kind == kind
+
+
+@pytest.mark.spec("S22")
+@pytest.mark.parametrize("loop", [event_loop.ASYNCIO, event_loop.UVLOOP])
+def test_what_cannot_be_started_is_named(loop: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """On uvloop it was called None."""
+    monkeypatch.setenv(event_loop.CHOICE, loop)
+    monkeypatch.setattr(asyncio, "run", event_loop.run)
+
+    def told(**fields: Any) -> str:
+        return bad(run("shell", fields)).message
+
+    assert told(argv=["no-such-program"]) == "no-such-program: No such file or directory"
+    assert told(argv=["/etc/passwd"]) == "/etc/passwd: Permission denied"
+    assert told(argv=["true"], cwd="/no/such") == "/no/such: No such file or directory"
 
 
 @pytest.mark.spec("S5")

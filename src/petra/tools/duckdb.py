@@ -17,6 +17,7 @@ from petra.kinds import Duckdb, Fields
 from petra.tools.base import ToolContext, ToolError
 from petra.tools.duckdb_many import Insert, first_misfit, insert_of, write
 from petra.tools.sql import (
+    BoundedRows,
     Counted,
     Row,
     bound,
@@ -25,7 +26,6 @@ from petra.tools.sql import (
     many_of,
     row_limit,
     rows_outcome,
-    too_many_rows,
 )
 from petra.tools.sql_places import placed, starts, written_of
 from petra.tools.threads import ThreadedTool, Threads
@@ -51,6 +51,8 @@ _IN_TRANSACTION: Final = frozenset(
 )
 
 
+_SOME: Final = 100
+"""Rows that are fetched at once: what is too large is not fetched to its end."""
 _MISFITS: Final = (duckdb.IntegrityError, duckdb.DataError, duckdb.ProgrammingError)
 """What a row is refused with."""
 _LINE: Final = re.compile(r"\n+LINE (\d+): ")
@@ -243,9 +245,11 @@ def _run(connection: duckdb.DuckDBPyConnection, command: str, params: Any, most:
                 _execute(connection, statement, number)
         else:
             connection.execute(command, params)
-        rows = next(rows_of(connection, most + 1), [])
-        if len(rows) > most:
-            raise too_many_rows(most)
+        gathered = BoundedRows(most)
+        for some in rows_of(connection, _SOME):
+            for row in some:
+                gathered.take(row)
+    rows = gathered.rows
     counts = statements and "CHANGED_ROWS" in {
         expected.name for expected in statements[-1].expected_result_type
     }

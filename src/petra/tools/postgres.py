@@ -22,13 +22,15 @@ from petra.tools.base import ToolContext, ToolError, ToolSettings, secret_of
 from petra.tools.jsonable import to_json
 from petra.tools.postgres_bulk import copied, run_many
 from petra.tools.postgres_values import convert
-from petra.tools.sql import command_of, many_of, row_limit, rows_outcome, too_many_rows
+from petra.tools.sql import BoundedRows, command_of, many_of, row_limit, rows_outcome
 from petra.tools.sql_places import placed, written_of
 from petra.values import digest
 from petra.wire import ErrorKind, Outcome
 
 CONNECT_S: Final = 10.0
 IDLE_S: Final = 60.0
+_SOME: Final = 1_000
+"""Rows that are fetched at once: most commands give fewer, and what is too large is not fetched to its end."""
 _STATES: Final[Mapping[str, ErrorKind]] = {
     "25006": "denied", "25P03": "timeout", "25P04": "timeout", "3D000": "not_found", "42501": "denied",
     "55006": "deadlock", "55P03": "deadlock", "57014": "timeout", "57P01": "connection", "57P02": "connection",
@@ -202,10 +204,15 @@ async def _run(
         await statement.fetch(*values)
         return rows_outcome([], _count(statement.get_statusmsg()))
     async with connection.transaction():
-        rows = await (await statement.cursor(*values)).fetch(most + 1)
-        if len(rows) > most:
-            raise too_many_rows(most)
-    return rows_outcome((dict(row) for row in rows), other=text_of)
+        cursor, gathered = await statement.cursor(*values), BoundedRows(most)
+        while True:
+            asked = min(most + 1 - len(gathered.rows), _SOME)
+            some = await cursor.fetch(asked)
+            for row in some:
+                gathered.take(dict(row))
+            if len(some) < asked:
+                break
+    return rows_outcome(gathered.rows, other=text_of)
 
 
 def text_of(value: Any) -> str:

@@ -93,11 +93,18 @@ async def _begun(
             loop.subprocess_exec(output, *argv, env=env, cwd=cwd, start_new_session=True)
         )
     except (FileNotFoundError, NotADirectoryError) as error:
-        raise ToolError("not_found", f"{error.filename}: {error.strerror}") from error
+        raise ToolError("not_found", f"{_named(error, argv, cwd)}: {error.strerror}") from error
     except PermissionError as error:
-        raise ToolError("denied", f"{error.filename}: {error.strerror}") from error
+        raise ToolError("denied", f"{_named(error, argv, cwd)}: {error.strerror}") from error
     except (OSError, ValueError) as error:
         raise ToolError("client_error", f"'{argv[0]:.80}' cannot be started: {error}") from error
+
+
+def _named(error: OSError, argv: Sequence[str], cwd: str | None) -> str:
+    """Say what could not be found or used: the program, or the folder. Not every event loop does."""
+    if isinstance(error.filename, str):
+        return error.filename
+    return cwd if cwd is not None and not os.access(cwd, os.X_OK) else argv[0]
 
 
 def _must_be_whole(argv: Sequence[str], env: Mapping[str, str], cwd: str | None) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, Generic, TypeVar
+from typing import Any, Final, Generic, TypeVar
 
 from petra.kinds import Sql
 from petra.tools.base import ToolContext, ToolError, ToolSettings, number, ok, secret_of
@@ -35,6 +35,35 @@ def row_limit(fields: Sql, settings: ToolSettings) -> int:
 def too_many_rows(most: int) -> ToolError:
     """Return the error of a command that gives more rows than allowed."""
     return ToolError("limit", f"more rows than max_rows, {most:,}; nothing was changed")
+
+
+ROWS_BYTES: Final = 128 * 1024 * 1024
+"""Bytes of texts and bytes that the rows of one command may have."""
+
+
+class BoundedRows:
+    """The rows of a command, as they come: not more of them, and no larger ones, than a result may have."""
+
+    def __init__(self, most: int) -> None:
+        self.rows: list[Row] = []
+        self._most = most
+        self._room = ROWS_BYTES
+
+    def take(self, row: Row) -> None:
+        """Take a row.
+
+        Raises:
+            ToolError: it is one too many, or too large with those before it.
+        """
+        if len(self.rows) >= self._most:
+            raise too_many_rows(self._most)
+        self._room -= sum(len(value) for value in row.values() if isinstance(value, str | bytes))
+        if self._room < 0:
+            message = (
+                f"rows of more than {ROWS_BYTES:,} bytes; nothing was changed; transfer moves them"
+            )
+            raise ToolError("limit", message)
+        self.rows.append(row)
 
 
 def rows_outcome(

@@ -18,6 +18,8 @@ import msgspec
 from petra.kinds import Fields, Sqlite
 from petra.tools.base import ToolContext, ToolError
 from petra.tools.sql import (
+    ROWS_BYTES,
+    BoundedRows,
     Counted,
     Row,
     bound,
@@ -26,7 +28,6 @@ from petra.tools.sql import (
     many_of,
     row_limit,
     rows_outcome,
-    too_many_rows,
 )
 from petra.tools.sql_places import placed, written_of
 from petra.tools.threads import ThreadedTool, Threads
@@ -75,6 +76,7 @@ class SqliteTool(ThreadedTool):
         params, most = bound(fields.params), row_limit(fields, self._settings)
 
         def work(connection: apsw.Connection) -> Outcome:
+            connection.limit(apsw.SQLITE_LIMIT_LENGTH, ROWS_BYTES)
             if many is not None:
                 return _many(connection, command, many)
             with _all_or_nothing(connection, command):
@@ -127,6 +129,9 @@ def sqlite_errors() -> Iterator[None]:
         code = known.get(getattr(error, "extendedresult", 0) or getattr(error, "result", 0))
         text = str(error) or type(error).__name__
         raise ToolError(kind, text, code=code if isinstance(code, str) else None) from error
+    except UnicodeDecodeError as error:
+        message = f"a text of the database is no UTF-8: {error}; cast(… as blob) gives its bytes"
+        raise ToolError("parse", message) from error
     except (TypeError, ValueError, OverflowError, KeyError) as error:
         raise ToolError("client_error", f"a parameter cannot be bound: {error}") from error
 
@@ -164,7 +169,7 @@ def _many(connection: apsw.Connection, command: str, many: list[Any]) -> Outcome
 
 def _rows(connection: apsw.Connection, command: str, params: Any, most: int) -> list[Row]:
     params = None if params is None else _bindings(params)
-    rows: list[Row] = []
+    gathered = BoundedRows(most)
     begun: list[str] = []
     cursor = connection.cursor()
 
@@ -175,13 +180,11 @@ def _rows(connection: apsw.Connection, command: str, params: Any, most: int) -> 
     cursor.exec_trace = trace
     try:
         for row in rows_of(cursor.execute(command, params)):
-            if len(rows) >= most:
-                raise too_many_rows(most)
-            rows.append(row)
+            gathered.take(row)
     except apsw.Error as error:
         error.place = _place(connection, command, begun, error)  # type: ignore[attr-defined]  # for whoever makes the message
         raise
-    return rows
+    return gathered.rows
 
 
 def _place(
