@@ -104,6 +104,32 @@ LEFT: dict[str, tuple[str, str]] = {
     "a warden that is told to end": ("import os\nos.kill(os.getppid(), 15)\nresult = 7", DONE),
     "handlers that are none": ("import logging\nlogging.root.handlers = [None]\nresult = 7", DONE),
     "warnings as errors": ("import warnings\nwarnings.simplefilter('error')\nresult = 7", DONE),
+    "a hook of audits that forbids everything": (
+        "import sys\ndef hook(*a): raise ValueError('forbidden')\nsys.addaudithook(hook)\nresult = 7",
+        FAILS,
+    ),
+    "an interpreter that switches once a week": ("import sys\nsys.setswitchinterval(1e6)\nresult = 7", DONE),
+    "a finder that finds trouble": (
+        ("import sys\nclass Finder:\n    def find_spec(self, *a, **k):\n        raise ValueError('found')\n"
+        "sys.meta_path.insert(0, Finder())\nresult = 7"),
+        DONE,
+    ),
+    "a codec that fails": ("import codecs\ncodecs.register(lambda name: 1 / 0)\nresult = 7", DONE),
+    "hooks of what nobody catches": (
+        ("import sys, threading\nsys.unraisablehook = sys.excepthook = threading.excepthook = lambda *a: 1 / 0\n"
+        "class X:\n    def __del__(self): 1 / 0\nx = X()\ndel x\nresult = 7"),
+        DONE,
+    ),
+    "an exit in every other thread": (
+        ("import ctypes, threading, time\nfor one in threading.enumerate():\n    if one is not threading.current_thread():\n"
+        "        ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(one.ident), ctypes.py_object(SystemExit))\n"
+        "time.sleep(1000)"),
+        KILLS,
+    ),
+    "an interrupt of the main thread": ("import _thread, time\n_thread.interrupt_main()\ntime.sleep(1000)", KILLS),
+    "a warden that is stopped": ("import os\nos.kill(os.getppid(), 19)\nresult = 7", DONE),
+    "a None that is none": ("import ctypes\nctypes.memset(id(None), 0, 16)\nresult = 7", KILLS),
+    "no time to connect": ("import socket\nsocket.setdefaulttimeout(1e-9)\nresult = 7", DONE),
     "an object that never ends": (
         "class X:\n    def __del__(self):\n        while True: pass\nx = X()\nx.me = x\ndel x\nresult = 7",
         DONE,

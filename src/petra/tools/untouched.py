@@ -5,14 +5,16 @@ added there, by many.
 Rule 2: threads begin as they did: a trace or a profile of somebody's own would end those that others need.
 Rule 3: after each run, what Petra itself goes on with is looked at; all there is, when a thread's go is over, which may be many
 short runs of one chunk. To compare 150 names took longer than such a run.
+Rule 4: what nobody could take back is refused.
 """
 
 from __future__ import annotations
 
 import builtins
+import sys
 import threading
 from operator import is_not, itemgetter
-from typing import Any, Final
+from typing import Any, Final, NoReturn
 
 _NAMES: Final = vars(builtins)
 _BUILTINS: Final = dict(_NAMES)
@@ -27,6 +29,17 @@ _any, _map = any, map
 """What is called here is not looked up where it may be somebody else's by then."""
 
 Hooks = tuple[Any, Any]
+
+
+def refuse_what_stays() -> None:
+    """Let nobody add a hook of audits here: it hears of all that everybody opens, imports or starts, may forbid it, and stays."""
+    sys.addaudithook = _no_hook
+
+
+def _no_hook(*_given: object) -> NoReturn:
+    raise RuntimeError(
+        "a hook of audits would be there for all that ever runs here; say spec.isolation: process"
+    )
 
 
 def hooks() -> Hooks:

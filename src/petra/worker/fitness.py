@@ -10,16 +10,23 @@ import os
 import resource
 from typing import Final
 
-_FILE_BYTES: Final = resource.getrlimit(resource.RLIMIT_FSIZE)[0]
+_LIMITED: Final = {
+    resource.RLIMIT_FSIZE: "how large its files may be",
+    resource.RLIMIT_AS: "its memory",
+    resource.RLIMIT_DATA: "its memory",
+    resource.RLIMIT_NPROC: "how many threads and processes there may be",
+}
+_BEFORE: Final = {kind: resource.getrlimit(kind)[0] for kind in _LIMITED}
 
 
 def why_unfit() -> str:
-    """Say why nothing that is begun here can end well; nothing, while files can be opened and written."""
+    """Say why nothing that is begun here can end well; nothing, while files can be opened and nobody set a limit."""
     try:
         os.close(os.open(os.devnull, os.O_RDONLY))
     except OSError as error:
         if error.errno == errno.EMFILE:
             return f"it can open no file: {error.strerror}"
-    if resource.getrlimit(resource.RLIMIT_FSIZE)[0] != _FILE_BYTES:
-        return "somebody has limited how large its files may be"
+    for kind, before in _BEFORE.items():
+        if resource.getrlimit(kind)[0] != before:
+            return f"somebody has limited {_LIMITED[kind]}"
     return ""

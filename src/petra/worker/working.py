@@ -18,6 +18,7 @@ from petra.objects import ObjectStore
 from petra.telemetry import traces
 from petra.tools.base import ToolSettings
 from petra.tools.registry import Registry, learn_plug_ins
+from petra.tools.untouched import refuse_what_stays
 from petra.worker.runner import Tools
 from petra.worker.worker import Connect, Offer, Worker
 
@@ -50,6 +51,7 @@ async def work(
         connect, offer, registry=registry if sends is None else _traced(registry, sends), keychain=keychain, objects=objects, jitter=SystemRandom().random
     )  # fmt: skip
     asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, worker.drain)
+    refuse_what_stays()
     # What is here now stays: looking through it for cycles would hold up heartbeats by tens of milliseconds.
     gc.collect()
     gc.freeze()
