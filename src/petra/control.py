@@ -7,7 +7,7 @@ Rule 1: who may open the folder may speak: the socket is for its owner only (mod
 Rule 2: a request has an id. A process that was cut off asks again with the same id, here or in a process that
 took the folder over, and what it asked for happens once.
 Rule 3: whatever line comes is answered, if only with what is wrong with it. What was asked for has happened, or not.
-Rule 4: a socket is only an address. Who holds the lock of the store owns it, and replaces what a dead process left.
+Rule 4: a socket is only an address. Whoever holds the lock of the store owns it, and replaces what a dead process left.
 """
 
 from __future__ import annotations

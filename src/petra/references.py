@@ -1,10 +1,10 @@
 """References: what stands in the log, and in a scope, in place of a value that is too large to travel (S18).
 
-Rule 1: a reference is its value. Who reads a scope that has one looks through it (``Followed``); nobody is to mistake
+Rule 1: a reference is its value. Whoever reads a scope that has one looks through it (``Followed``); nobody is to mistake
 the reference for the data.
 Rule 2: a part of a referenced value is the same reference with a ``path``; nothing is copied, and ``size`` and
 ``checksum`` stay those of the whole object.
-Rule 3: nothing here reads an object. Who needs one stops with ``NeededError``, and goes on when somebody brought it.
+Rule 3: nothing here reads an object. Whoever needs one stops with ``NeededError``, and goes on when somebody brought it.
 Rule 4: a long list may be in ``pieces``, each an object of its own, and a ``tail``, which stands in the reference itself: it is the items of
 all of them in that order. Its ``key`` is that of the first piece, its ``size`` that of all. So may a large object with names: of a name
 that several pieces have, the last one counts.

@@ -2,7 +2,7 @@
 
 Rule 1: nothing that lets somebody in is stored: of passwords, tokens and sessions only what they hash to.
 Rule 2: whoever is looked up is looked up in the store: what was revoked is revoked at once, for every server.
-Rule 3: nobody gives away what they do not have: who administers a namespace administers those whose roles lie in it.
+Rule 3: nobody gives away what they do not have: whoever administers a namespace administers those whose roles lie in it.
 """
 
 from __future__ import annotations

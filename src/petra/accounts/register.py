@@ -1,9 +1,9 @@
 """The register: users, tokens and sessions in a store, and who may change them.
 
 Rule 1: whoever administers the namespaces of all roles of somebody may change them, and give them no others; who may act as
-others is for who administers everything.
+others is for whoever administers everything.
 Rule 2: what was disabled, revoked, or ran out lets nobody in, from the next request on.
-Rule 3: who acts in the name of somebody has nothing to do with the accounts of those.
+Rule 3: whoever acts in the name of somebody has nothing to do with the accounts of those.
 """
 
 from __future__ import annotations

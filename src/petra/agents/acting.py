@@ -82,7 +82,7 @@ ACTING: Final = (
         "Send a signal to an execution; 'waited' says whether anybody waited for it.",
         takes(
             {**EXECUTION, "name": name_of("The name of the signal.")},
-            payload={"description": "What it carries."}, for_key={"description": "Only for who waits with this key."},
+            payload={"description": "What it carries."}, for_key={"description": "Only for whoever waits with this key."},
             key=KEY,
         ),
         _signal,

@@ -145,7 +145,7 @@ async def _old(store: Store, wanted: ExecutionFilter) -> tuple[list[ExecutionRow
 
 
 def _removed(home: Path, executions: Sequence[str], *, force: bool) -> list[str]:
-    """Have executions removed: by the store alone, by an engine that cancels them first, or by who has the home open.
+    """Have executions removed: by the store alone, by an engine that cancels them first, or by whoever has the home open.
 
     Somebody who had it open may have removed them, and left before saying so: what is gone already is gone.
     """

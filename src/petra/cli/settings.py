@@ -102,7 +102,7 @@ def variable_of(name: str) -> str:
 
 
 def is_of_file(variable: str) -> bool:
-    """Tell whether a variable has its value from the file, and not from who called us."""
+    """Tell whether a variable has its value from the file, and not from whoever called us."""
     value = os.environ.get(variable)
     return value is not None and _taken.get(variable) == value
 

@@ -63,7 +63,7 @@ def command(
     playbook = read(source, path, checks=False).checked()
     for words in unknown_keys(playbook, values):
         tell(f"warning: {words}", err=True)
-    # It was judged when it was applied: who let it in although it is unsound meant that.
+    # It was judged when it was applied: whoever let it in although it is unsound meant that.
     begin = Begin(
         id=request_id(), execution="", playbook=source, workload=values, rest=False, allow_unsound=True, labels=labels,
         priority=priority,

@@ -164,7 +164,7 @@ def _verb(act: str, words: str) -> click.Command:
     @click.argument("target", metavar="ID[/STEP|/ITEM]")
     @click.argument("step", required=False)
     @click.option("--as", "actor", show_default="you", help="Who acts.")
-    @_role_option("A role of who acts; may be given several times. Without it, every role.")
+    @_role_option("A role of whoever acts; may be given several times. Without it, every role.")
     @click.option("--on-behalf-of", metavar="USER", help="For whom.")
     @click.option("--to", help="delegate, reassign: to whom.")
     @click.option("--data", metavar="JSON|@FILE", help="save: the draft of the form.")
@@ -204,7 +204,7 @@ for _act_name, _words in {
 @click.argument("words", nargs=-1, metavar="[STEP] [ACTION]")
 @click.option("--data", metavar="JSON|@FILE", help="What the form holds.")
 @click.option("--as", "actor", show_default="you", help="Who decides.")
-@_role_option("A role of who decides; may be given several times. Without it, every role.")
+@_role_option("A role of whoever decides; may be given several times. Without it, every role.")
 @click.option("--on-behalf-of", metavar="USER", help="For whom.")
 @home_option
 @as_json

@@ -1,4 +1,4 @@
-"""Ids of executions: made, for who does not choose one; and kept apart by namespace, for who does.
+"""Ids of executions: made, for whoever does not choose one; and kept apart by namespace, for whoever does.
 
 An id is unique in a store, so a taken one would tell that somebody has it. What is chosen in a namespace is therefore written
 ``NAMESPACE::ID``, and an id of the default namespace has no ``::``: nobody meets anybody else's. Made ids cannot be guessed.

@@ -1,7 +1,7 @@
 """Letting in: who may do what with which execution, and what of lists is for whom. Everything else asks here.
 
 Rule 1: who may not see something is told that it is not there.
-Rule 2: who only decides sees what concerns them: work items they hold, held or are offered, and the executions of those.
+Rule 2: whoever only decides sees what concerns them: work items they hold, held or are offered, and the executions of those.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Long logs are read and folded beside the loop: the engine's goes on meanwhile. A short one costs less than a thread does."""
+"""Long logs are read and folded in a thread, so that the loop of the engine goes on; for a short one a thread would cost more than it saves."""
 
 from __future__ import annotations
 

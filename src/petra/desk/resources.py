@@ -1,6 +1,6 @@
 """Resources and limits at the desk: how much there is, who holds it, who waits, and in which order (S15).
 
-Rule 1: what executions of a namespace share is said by who may apply there; its quota, by who administers it.
+Rule 1: what executions of a namespace share is said by whoever may apply there; its quota, by whoever administers it.
 Rule 2: what is changed counts at once, for those who wait too. Nobody who is in is sent away by less.
 """
 

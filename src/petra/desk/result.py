@@ -130,7 +130,7 @@ def refusal(execution: str, playbook: str, why: str) -> Result:
 
 
 def refused(request: Begin | ForkRequest, playbook: str, why: str) -> Reply:
-    """Return the reply to who wanted to begin an execution that does not begin."""
+    """Return the reply to whoever wanted to begin an execution that does not begin."""
     return Reply(refused=why, result=result_data(refusal(request.execution, playbook, why)))
 
 

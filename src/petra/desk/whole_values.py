@@ -1,6 +1,6 @@
 """What callers see of large values: the values themselves (S18).
 
-The log holds a reference in place of what is too large for an event. Who asks what an execution has come to gets the
+The log holds a reference in place of what is too large for an event. Whoever asks what an execution has come to gets the
 data, up to a bound; what is beyond it, holds no JSON or cannot be had stays a reference, which ``petra result`` fetches.
 """
 

@@ -1,7 +1,7 @@
 """The folder: where a store, large results and the logs of runs lie, and how an engine opens and leaves it.
 
-Rule 1: who has the lock of the store has the folder.
-Rule 2: who leaves it in order says so with a file; where that file is missing, deliveries were lost.
+Rule 1: whoever has the lock of the store has the folder.
+Rule 2: whoever leaves it in order says so with a file; where that file is missing, deliveries were lost.
 """
 
 from __future__ import annotations

@@ -8,7 +8,7 @@ Its modules, by what they do together; ARCHITECTURE.md goes along the way of one
 - large values: ``shelf``, ``cutting``, whose they are (``authority``), and what points to them (``references``)
 - it is committed: ``committer``, in ``batches``, as rows and bytes of the ``codec``, at the time of the ``store_clock``; ``trouble`` is what cannot be
 - it is released: ``release``; whoever asked gets ``answers`` or ``refusals``
-- who hears of it: ``feed`` tells ``news`` and rings ``bells``; ``following``, ``listings`` and the ``lookout`` are for who listens, ``retries`` and ``logs`` what they hear beside
+- who hears of it: ``feed`` tells ``news`` and rings ``bells``; ``following``, ``listings`` and the ``lookout`` are for whoever listens, ``retries`` and ``logs`` what they hear beside
 - work for workers: ``offers``, with more of them ``packed`` or in the ``backlog``; ``dispatch`` hands out ``parcels``, or ``late_assignments``
 - workers: the ``roster`` and their ``room``, what is known of ``workers``, their ``connections`` and ``manners``, the credentials that ``giving`` gives
 - what they have: ``leases`` under ``lease_names``, in ``custody``, until their ``reports`` come; ``guests`` of other engines; ``with_workers`` and ``plight`` say what is out

@@ -83,7 +83,7 @@ class Batches:
         return draft.change
 
     def _refusal(self, draft: Draft) -> tuple[rows.Answer, ...]:
-        """Have the parent told that a child could not be started; return the answers to who asked."""
+        """Have the parent told that a child could not be started; return the answers to whoever asked."""
         now = self._clock.now()
         replies = [
             failed_start(request, refused, now)

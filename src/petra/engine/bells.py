@@ -1,4 +1,4 @@
-"""Bells: for who waits for one execution and asks what has become of it, once it has gone on."""
+"""Bells: whoever waits for an execution is woken when something happened to it, and looks for itself what that was."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is kept in memory in the order in which it was needed last, bounded by its bytes."""
+"""A cache that is bounded by bytes: what nobody needed for longest leaves it first."""
 
 from __future__ import annotations
 

@@ -78,8 +78,8 @@ class Entry(msgspec.Struct, eq=False):
     def snapshot_at(self, version: int) -> Snapshot | None:
         """Return a snapshot, if it is time for one: not for small logs, and seldom for large states.
 
-        How large it would be is reckoned by the last one and by the tokens, so that of a wide fan-out waits until some of it is
-        done: while it begins, everything else that it takes is in memory too.
+        Its size is estimated by the last one and by the tokens. So the snapshot of a wide fan-out waits until some of it is
+        done: while the fan-out begins, everything else that it needs is in memory too.
         """
         since, state = version - self.snapshot_version, self.state
         if since < SNAPSHOT_EVERY or state.seq != version:  # or it is ahead of what is made durable
@@ -136,7 +136,7 @@ class Cache(Programs):
         return entry
 
     def peek(self, execution: str) -> Entry | None:
-        """Return an execution that is in memory to who only looks: it stays no longer for that."""
+        """Return an execution that is in memory to whoever only looks: it stays no longer for that."""
         return self._running.entries.get(execution) or self._resting.entries.get(execution)
 
     async def load(self, execution: str) -> Entry:

@@ -44,7 +44,7 @@ class _Body(msgspec.Struct, Generic[E], frozen=True, array_like=True, gc=False):
 
 
 class _EventAlone(msgspec.Struct, frozen=True, array_like=True, gc=False):
-    """A body of which the receipt is skipped: who only folds does not look at it."""
+    """A body of which the receipt is skipped: whoever only folds does not look at it."""
 
     event: AnyEvent
 
@@ -118,7 +118,7 @@ def _body(row: rows.RecordRow) -> _Body[AnyEvent]:
 
 
 def event_of(row: rows.RecordRow) -> AnyEvent:
-    """Decode the event of a record alone, for who folds many of them.
+    """Decode the event of a record alone, for whoever folds many of them.
 
     Raises:
         DamagedError: it cannot be read.

@@ -138,7 +138,7 @@ class WorkerConnections(Struct, frozen=True, kw_only=True):
                 assert_never(frame)
 
     def _take_news(self, link: Link, frame: frames.Log | frames.Retrying | frames.Checked) -> None:
-        """Take what makes room for nothing."""
+        """Take what a worker tells beside its work; nobody gets room by it."""
         match frame:
             case frames.Log():
                 self._log(link, frame)

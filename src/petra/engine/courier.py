@@ -249,7 +249,7 @@ class Courier:
         )
 
     async def _answer(self, request: Submission) -> None:
-        """Wait for the answer that another engine stores, and give it to who waits."""
+        """Wait for the answer that another engine stores, and give it to whoever waits."""
         woken = self._awaited[request.command] = asyncio.Event()
         try:
             while request.answer is not None and not request.answer.done() and not self._stopped:

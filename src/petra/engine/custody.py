@@ -1,10 +1,10 @@
 """Custody: the runs that workers have, from the lease that is given until it ends.
 
 Rule 1: a heartbeat prolongs a lease. Without one it runs out, and the kernel decides about redelivery. A beat for one that
-has ended is answered: what is run under it is to stop.
+has ended is answered with a cancel, so that the worker stops what it still runs under it.
 Rule 2: a worker that comes back on another connection keeps what it names; what it does not name never reached it.
 What it had from another engine of the same store goes on too: whoever takes the shard over adopts it, and its reports wait
-for that. Who does not within ``patience_s`` never will, and it is cancelled.
+for that. If nobody does so within ``patience_s``, it is cancelled.
 Rule 3: a run that was lost with a worker process may have killed it: it is handed out again to a worker that has nothing
 else, where the pool has such.
 Rule 4: what workers have is memory, not truth: after a restart every assignment that is out is handed out

@@ -260,7 +260,7 @@ def _begin(drafts: dict[str, Draft], entry: Entry) -> Draft:
 
 
 def _is_small(drafts: dict[str, Draft]) -> bool:
-    """Tell whether a batch is one change, of which nothing comes that somebody waits for on the way."""
+    """Tell whether a batch is one change, without letters and without objects that have to be stored first."""
     return len(drafts) == 1 and not any(draft.mail or draft.made for draft in drafts.values())
 
 

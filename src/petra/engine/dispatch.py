@@ -82,8 +82,8 @@ class Dispatcher:
     async def _fill(self, worker: WorkerSeen, waiting: deque[Queued], acks: Acks) -> bool:
         """Send a worker what it has room for; return False when there is no more to be had now.
 
-        What cannot be made yet goes behind the others. It is not looked for beyond a frame of it: one execution that is
-        being decided about all the time may have every offer that waits.
+        An assignment that cannot be made yet goes behind the others. At most so many of these are looked through as fit into a
+        frame: one execution that is decided about all the time may have every offer that waits.
         """
         leaving: list[Assignment] = []
         size = 0
@@ -183,7 +183,7 @@ class Dispatcher:
     def _send_written(
         self, link: Link, leaving: Sequence[Assignment], written: Collection[str]
     ) -> None:
-        """Send assignments whose leases are written down; what was stopped meanwhile is not sent, and the rest is not its own."""
+        """Send assignments whose leases are written down; what was stopped meanwhile is left out, and what could not be written down is taken back."""
         going = [
             assignment
             for assignment in leaving

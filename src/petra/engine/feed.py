@@ -178,7 +178,7 @@ class Feed:
     # By the engine
 
     def stirred(self, execution: str) -> None:
-        """Something was decided for an execution, or was not, after all: who waits should look again."""
+        """Something was decided for an execution, or was not, after all: whoever waits should look again."""
         for bell in tuple(self._bells.get(execution, ())):
             bell.ring("")
 
@@ -228,7 +228,7 @@ class Feed:
         self.stirred(execution)
 
     def moved(self, shards: Collection[int]) -> None:
-        """Another engine acts for some shards now: who waits for their executions should look there."""
+        """Another engine acts for some shards now: whoever waits for their executions should look there."""
         for execution in [key for key in self._bells if shard_of(key) in shards]:
             self.stirred(execution)
         self.sought.set()

@@ -38,7 +38,7 @@ async def follow(  # noqa: PLR0913 - where it is told and kept, of what, from wh
 ) -> AsyncGenerator[News, None]:
     """Yield what happens in an execution behind a record: what has happened, then what happens.
 
-    What tasks print is told while it happens only. Who wants all of it begins to listen before the execution begins, and
+    What tasks print is told while it happens only. Whoever wants all of it begins to listen before the execution begins, and
     gives what was ``heard`` since.
 
     The last message is ``Ended`` or ``Gone``; an execution that is over has no further records, and its ``head`` says so.

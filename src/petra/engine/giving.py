@@ -2,7 +2,7 @@
 
 Rule 1: a worker gets one only while it holds a lease of an execution whose playbook declares that name, of the namespace of
 that execution, in a pool that the secret allows. The worker beside the engine is no exception.
-Rule 2: who asks for what no playbook of theirs declares is no honest worker.
+Rule 2: a worker that asks for a name which none of its playbooks declares breaks the protocol, and is dropped.
 Rule 3: that it was given, or refused to a pool, is noted before the value goes out.
 """
 

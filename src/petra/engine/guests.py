@@ -4,7 +4,7 @@ Rule 1: a worker may move while its engine lives: a proxy sends it elsewhere, or
 long as whoever acts for it is told so: each beat is passed on as a hint, by the name of the lease, which nobody can guess.
 Rule 2: what a guest reports is passed on as a letter, like anything that reaches the wrong engine, if the store says that
 its lease is for that very delivery. It is acknowledged when the letter is durable.
-Rule 3: who acts for a shard and does not know a lease of it says so, and the run is stopped. A hint that is lost costs a beat.
+Rule 3: whoever acts for a shard and does not know a lease of it says so, and the run is stopped. A hint that is lost costs a beat.
 """
 
 from __future__ import annotations

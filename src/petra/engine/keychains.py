@@ -3,7 +3,7 @@
 Rule 1: every worker of a pool that has something to run is asked, at each start: what was missing may have been
 mended, what was there may be gone. Starts at the same time share an answer.
 Rule 2: what one of them misses refuses the start.
-Stored credentials are asked of who keeps them here, for the workers that would ask for them.
+Whether a stored credential is there is asked of this server, which would give it to those workers.
 Rule 3: nobody waits for a pool without workers, or for a worker that does not answer: whoever gets a run looks before it
 begins, and what is missing then is an incident. A worker that is just being started is waited for.
 """

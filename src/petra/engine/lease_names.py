@@ -1,4 +1,4 @@
-"""Names of leases: such as nobody can make up, and what those that have ended were for.
+"""Names of leases, which nobody can make up; and what the leases were for that have ended.
 
 Rule 1: a lease is named by the shard of its execution, so that anybody can say whose it is, and by 128 random bits, so that
 nobody can guess it. It says which engine gave it, and has a seal that only this engine can make. One with our mark and a
@@ -34,7 +34,7 @@ class Mint:
         self._ended: OrderedDict[str, PendingRow] = OrderedDict()
 
     def make(self, shard: int) -> str:
-        """Make a lease of a shard: who can name it was given it."""
+        """Make a lease of a shard: whoever can name it was given it."""
         if not self._made:  # many at once cost less
             mark, seal = self._mark, self._seal
             self._made = [f"{mark}{number}{seal(number)}" for number in unguessable()]

@@ -133,7 +133,7 @@ class RunLogs:
         link.send(Ack(logs=True))
 
     async def written(self) -> None:
-        """Wait until what was taken so far is written: who heard that a run is over finds what it printed.
+        """Wait until what was taken so far is written: whoever heard that a run is over finds what it printed.
 
         A disk that is full or slow is not waited for: what it has is shown.
         """

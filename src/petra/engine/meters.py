@@ -1,4 +1,4 @@
-"""Meters: what an engine did so far, in numbers that only grow, and how long it took; for who watches it."""
+"""Meters: what an engine did so far, in numbers that only grow, and how long it took; for whoever watches it."""
 
 from __future__ import annotations
 

@@ -4,7 +4,7 @@ Rule 1: memory holds so many for each pool; what is beyond that is a row of the 
 Rule 2: an offer that nobody wants any more is marked, and left out when its turn comes.
 Rule 3: what is of another pool or namespace, or needs other kinds of tools, waits apart: no worker is held up by what it may not do.
 Rule 4: a run that was lost with its worker is for a worker that has nothing else, where the pool has such.
-Rule 5: who waits longest goes out first, of all namespaces that a worker serves; a step of priority is worth an hour of
+Rule 5: whoever waits longest goes out first, of all namespaces that a worker serves; a step of priority is worth an hour of
 waiting, as at limits (S15). Of rows that had no room nobody knows the priority: they come behind those that had.
 """
 
@@ -112,7 +112,7 @@ class Offers:
             beside.append(offer)
 
     def by_rank(self) -> list[tuple[Queue, deque[Queued]]]:
-        """Return the queues, that whose first has waited longest before the others; rows without room come before all."""
+        """Return the queues: rows that had no room first, then by who has waited longest at the head of each."""
         queues = list(self.waiting.items())
         if len(queues) > 1:
             queues.sort(key=lambda queue: queue[1][0].rank if queue[1] else -math.inf)
@@ -121,7 +121,7 @@ class Offers:
     async def refill(self, queue: Queue, waiting: deque[Queued]) -> None:
         """Take up rows that there was no room for, if half of what waited is gone.
 
-        Those who look meanwhile do with what there is.
+        Whoever looks meanwhile sees what there is so far.
         """
         if len(waiting) >= OFFERS_MAX // 2:
             return

@@ -1,4 +1,4 @@
-"""Rows that wait in memory in their order, packed but for the next ones: there may be as many of them as runs are out."""
+"""Rows that wait in memory, in order. All but the next ones are packed, for there may be as many of them as runs are out."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What becomes of runs between the engine and its workers: the part of an explanation that no log knows (S11)."""
+"""Why runs wait between the engine and its workers: the part of an explanation that stands in no log (S11)."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 def explained(custody: Custody, entry: Entry, retries: Retries | None = None) -> Explanation:
     """Explain an execution as it is now, with what workers do for it, or why none does."""
-    from petra.kernel.explain import explain  # noqa: PLC0415 - only for who asks
+    from petra.kernel.explain import explain  # noqa: PLC0415 - only for whoever asks
 
     explanation = explain(entry.program, entry.state)
     execution = entry.state.id

@@ -1,4 +1,4 @@
-"""Refusals: what whoever asked is told when nothing new comes of a submission.
+"""Refusals: the answer to a submission that changes nothing, because it is refused, failed, or known already.
 
 It was answered before, its execution is there already, or it cannot be carried out (``petra.engine.trouble``).
 """
@@ -29,7 +29,7 @@ class Refusals:
         self._reports = reports
 
     def give_up(self, request: Submission, error: Exception) -> None:
-        """Nothing comes of a request: say so to who asked, or in the log."""
+        """Nothing comes of a request: say so to whoever asked, or in the log."""
         said = incident(request, error)
         request.fail(error_for(request, error))
         if said is not None:

@@ -50,13 +50,13 @@ class Releaser:
         self._refusals = refusals
 
     async def release(self, drafts: list[Draft]) -> Acks:
-        """What was decided is durable: carry it out and say so; return what workers are to be told that it is."""
+        """What was decided is durable: carry it out and say so; return the acknowledgements for workers."""
         acks: Acks = {}
         for draft in drafts:
             entry = draft.entry
             entry.busy -= 1
             version, wrote = draft.version, bool(draft.lines)
-            # first who listens, then the workers: nobody hears of a run that no record has begun
+            # listeners first, then workers: so nobody hears of a run before the record that began it
             self._tell(draft)
             draft.forget_log()  # a fan-out of many would be in memory twice while its runs go out
             self._carry_out(draft)

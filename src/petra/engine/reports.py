@@ -1,6 +1,6 @@
 """Reports: what workers say about runs, held against the leases under which they say it.
 
-Rule 1: a report counts that comes from who holds the lease, and is of what that lease is for.
+Rule 1: a report counts that comes from whoever holds the lease, and is of what that lease is for.
 Rule 2: what is late, but of a lease that we gave, is recorded and counts for nothing; what nobody gave is not recorded.
 Rule 3: a lease ends when the last part of its report is durable, not when it arrives.
 """
@@ -45,7 +45,7 @@ class ReportIntake:
             link.send(frames.Ack(parts=[(report.lease, report.part)]))
 
     def holds(self, link: Link, report: frames.RunReport) -> bool:
-        """Tell whether a report counts: it came from who held the lease, which still is the one that is out."""
+        """Tell whether a report counts: it came from whoever held the lease, which still is the one that is out."""
         lease = self._leases.get(report.lease)
         return (
             lease is not None

@@ -1,4 +1,4 @@
-"""What workers said last about tasks they try again: true when it was said, and nothing rests on it."""
+"""What workers last said about tasks that they try again. It was true when they said it, and no decision depends on it."""
 
 from __future__ import annotations
 

@@ -88,7 +88,7 @@ class Roster:
         self._room.offers(worker)
 
     def give_back(self, link: Link, count: int) -> None:
-        """A worker has the room still that was meant for so many assignments."""
+        """A worker has the room again that was meant for so many assignments."""
         worker = self.workers.get(link)
         if worker is not None:
             worker.credit += count

@@ -1,7 +1,7 @@
 """Hearing what others send: each message is an event of one trigger (S24).
 
 Rule 1: what was heard is durable before anything is done with it, and before its sender is told.
-Rule 2: where the sender keeps nothing for who is away, from when to when nobody listened is noted and shown, also where
+Rule 2: where the sender keeps nothing for whoever is away, from when to when nobody listened is noted and shown, also where
 this process was not there at all.
 Rule 3: a connection that says nothing is asked now and then whether it is one.
 """

@@ -1,4 +1,4 @@
-"""Listening to a database: each notification of a channel is an event; PostgreSQL keeps nothing for who is away (S24)."""
+"""Listening to a database: each notification of a channel is an event; PostgreSQL keeps nothing for whoever is away (S24)."""
 
 from __future__ import annotations
 

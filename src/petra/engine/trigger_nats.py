@@ -2,7 +2,7 @@
 
 Rule 1: with a stream, a message is acknowledged when it is durable here. What is not acknowledged comes again, and is the
 same event.
-Rule 2: without one, NATS keeps nothing for who is away.
+Rule 2: without one, NATS keeps nothing for whoever is away.
 Rule 3: whatever ends a connection, we begin anew: so one that is refused is told, not tried again in silence.
 """
 

@@ -1,4 +1,4 @@
-"""Saying what is waited for, which is tried twice a second: when it begins, when it is another thing, now and then, and when it is over."""
+"""What is in the way of something that is tried twice a second: said when it begins, when it changes, now and then, and when it is over."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What of an execution is with workers, or to be: by run, its chunks; a run without chunks is out as a whole.
+"""Which work of an execution is with workers, or is to go there: of each run its chunks; a run without chunks is out as a whole.
 
 Nearly all runs are out as a whole. They share one set, for there may be very many of them.
 """

@@ -27,7 +27,7 @@ ALONE: Final = " (alone)"
 
 
 AWAY: Final = "a worker that has not come back yet"
-"""What is said of who has a run that was taken over."""
+"""What is said of whoever has a run that was taken over."""
 
 
 NO_KINDS: Final[frozenset[str]] = frozenset()

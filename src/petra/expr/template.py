@@ -5,7 +5,7 @@ Rule 2: undefined is chainable. It is false in ``test`` and an error in ``render
 Rule 3: values are data. No string that comes out of a scope is ever parsed.
 Rule 4: results are JSON, and bounded (see ``limits``).
 Rule 5: a reference in the scope is its value, if the scope can follow it (S18): ``render`` and ``test`` look through
-it wherever something is done with the value. ``hand_on`` is for who only keeps the value: a reference stays one.
+it wherever something is done with the value. ``hand_on`` is for whoever only keeps the value: a reference stays one.
 """
 
 from __future__ import annotations

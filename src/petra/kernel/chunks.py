@@ -1,4 +1,4 @@
-"""Chunks: which iterations of a loop go to a worker together, and what of them (S9).
+"""Chunks: which iterations of a loop go to a worker together, and what it is sent of them (S9).
 
 Rule 1: a chunk is one iteration at first, and grows while iterations are quick; it is bounded in bytes too.
 Rule 2: a ``local`` loop is one chunk, under one lease. Its worker has a window of iterations, as many as may run at

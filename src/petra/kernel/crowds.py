@@ -4,7 +4,7 @@ Rule 1: a fan-out makes its first tokens in the boundary event, which says how m
 events of their own. A join that takes very many names most of them in events before its own.
 Rule 2: the events of one firing are of one decision. Nothing is judged between them, and no past ends there.
 Rule 3: a firing that fits into one event is one event.
-Rule 4: who asks which firings there were gets each as a whole.
+Rule 4: whoever asks which firings there were gets each as a whole.
 """
 
 from __future__ import annotations

@@ -194,7 +194,7 @@ def _start_group_by_hand(turn: Turn, plan: StepPlan, group: Group, words: str) -
 
 
 def _merge_or_none(turn: Turn, plan: StepPlan, outputs: list[Output]) -> Write | None:
-    """Merge what can be merged: who decides the outcome by hand is not stopped by an output that does not fit."""
+    """Merge what can be merged: whoever decides the outcome by hand is not stopped by an output that does not fit."""
     assert plan.join is not None
     try:
         return merge(turn, plan.join.merge, outputs)

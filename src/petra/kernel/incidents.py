@@ -1,4 +1,4 @@
-"""Incidents: runs that nobody may start again by himself, until an operator has one handed out once more (S11)."""
+"""Incidents: runs that nothing starts again by itself; an operator has to hand them out once more (S11)."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Which commands a record may have come from: the input that a decision was about, read back from its events.
 
-Rule 1: what a log does not hold is not made up. The roles of who acts are not recorded: they are taken to suffice.
+Rule 1: what a log does not hold is not made up. The roles of whoever acts are not recorded: they are taken to suffice.
 Rule 2: several commands may lead to the same event; the decision shows which it was.
 """
 

@@ -1,6 +1,6 @@
-"""Who lives in the branches of a fan-out. Mostly that is one, who stands there by themselves; several are a set.
+"""Which tokens and runs live in each branch of a fan-out: mostly one, which is kept as its bare name; only several are a set.
 
-A set of one would be the largest thing that a branch has, and there may be very many branches.
+A set for one name would take more memory than all else that a branch has, and there may be very many branches.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Walk a log on the net of its playbook: every firing is one of the net, or the first that is none is named (S2).
+"""Walk a log on the net of its playbook: every firing has to be one of the net; the first that is not is named (S2).
 
 The net counts branches of unknown number by one that stands for all; a log has them all. So the walk has as many
 tokens in a place as the log says, and a firing fits a transition of the net when it takes from the same places and

@@ -4,7 +4,7 @@ Rule 1: nothing of an execution fires before it has the permits that its playboo
 namespace want; a step starts when it has those of the server-wide resources that it holds.
 Rule 2: permits are asked for one after the other, always in the same order: of the playbook, of the namespace, of
 resources by name. So no two wait for each other in a circle by taking them.
-Rule 3: a step of priority is worth an hour of waiting: who is more urgent comes first, and nobody waits for ever.
+Rule 3: a step of priority is worth an hour of waiting: whoever is more urgent comes first, and nobody waits for ever.
 Rule 4: a past that is taken over brings no permits along: they are asked for anew, and nothing goes on before.
 """
 

@@ -41,7 +41,7 @@ EVENTS_MAX = 1_000_000
 EVENTS_LEAST = 120_000
 EVENTS_PER_TOKEN = 50
 """So does one that makes more than these: so many, and so many more for each token and run that was there, and for each branch
-that it makes. Who goes round by themselves is found in less than two seconds, and holds up nobody for ten."""
+that it makes. Whoever goes round by themselves is found in less than two seconds, and holds up nobody for ten."""
 
 _HANDLER_READS = ("event", "ok()", "fail()")
 _ANY = "*"

@@ -40,7 +40,7 @@ def _cipher() -> ModuleType:
 class KeychainError(UnreadableError):
     """A secret cannot be had; ``kind`` is that of the error outcome. Its message never holds a secret.
 
-    ``not_found``: it is not declared, not set, not there. ``connection``: who has it does not answer. ``auth``: it
+    ``not_found``: it is not declared, not set, not there. ``connection``: whoever has it does not answer. ``auth``: it
     is refused, or cannot be opened. ``client_error``: what the playbook says of it cannot be right.
     """
 
@@ -175,7 +175,7 @@ class KeyFile:
         write_private(self._path, self._encoded())
 
     def drop_old(self) -> None:
-        """Forget all keys of the file but the one that seals; those of the environment are for who set it to take away."""
+        """Forget all keys of the file but the one that seals; those of the environment are for whoever set it to take away."""
         for old in [] if self.is_given else self.ids[:-1]:
             self.drop(old)
 

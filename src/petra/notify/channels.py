@@ -45,7 +45,7 @@ class ChannelSpec(
         "starttls"
     )
     username: Annotated[_Text | None, says("email: who logs in there.")] = None
-    password: Annotated[_Text | None, says("email: the credential of who logs in.")] = None
+    password: Annotated[_Text | None, says("email: the credential of whoever logs in.")] = None
     sender: Annotated[_Text | None, says("email: from whom it is.")] = field(
         name="from", default=None
     )

@@ -4,7 +4,7 @@ Rule 1: a notification is a row before it is sent, and a sent one after; in betw
 is done again, under the same id, by which the other side knows it.
 Rule 2: one engine sends for a channel, the one that has the shard of its name; each channel goes its own pace.
 Rule 3: what nobody needs to hear any more is not sent: an execution that ended in time is not late.
-Rule 4: what is given up is said in the log, to who follows the server, and stays listed; it can be tried again.
+Rule 4: what is given up is said in the log, to whoever follows the server, and stays listed; it can be tried again.
 """
 
 from __future__ import annotations

@@ -20,7 +20,7 @@ from petra.playbook.origins import Origins
 
 API_VERSIONS = ("petra/v1", "noetl.io/v2", "noetl.io/v10")
 BRANCHES_MAX = 100_000
-"""Tokens that one firing makes: all of them are in memory, and start in one decision. Who needs more writes a loop."""
+"""Tokens that one firing makes: all of them are in memory, and start in one decision. Whoever needs more writes a loop."""
 
 Guard = Annotated[str | bool, Meta(description="A condition; true when absent.")]
 AdmitGuard = Annotated[Guard, Meta(extra={"use": Use.ADMIT})]

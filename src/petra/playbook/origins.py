@@ -5,7 +5,7 @@ says where each text of several lines (``code``, ``command``, ``script``) stood 
 
 Rule 1: origins are no part of what a playbook says: not of its digest, and two playbooks that differ only in them are
 equal.
-Rule 2: the comment counts only under the very text it was written under. Who edits that has a file of their own.
+Rule 2: the comment counts only under the very text it was written under. Whoever edits that has a file of their own.
 """
 
 from __future__ import annotations

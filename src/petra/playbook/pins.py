@@ -156,7 +156,7 @@ def _may_be_beside(name: str, seen: set[str], packages: set[str]) -> bool:
 
 
 def _with_parents(name: str) -> list[str]:
-    """Return a dotted name and the packages that lead to it, innermost first: who takes from the end has them in order."""
+    """Return a dotted name and the packages that lead to it, innermost first: whoever takes from the end has them in order."""
     parts = name.split(".")
     return [".".join(parts[:count]) for count in range(len(parts), 0, -1)]
 

@@ -53,6 +53,6 @@ class SharedResource(Part, frozen=True, kw_only=True):
 
 def resource_schema() -> dict[str, Any]:
     """Return the JSON Schema of a resource."""
-    from petra.playbook.schema import schema_of  # noqa: PLC0415 - only for who asks
+    from petra.playbook.schema import schema_of  # noqa: PLC0415 - only for whoever asks
 
     return schema_of(SharedResource, "Petra resource")

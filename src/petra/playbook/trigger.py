@@ -61,7 +61,7 @@ class Webhook(Part, frozen=True, kw_only=True):
         None
     )
     verify: Annotated[
-        Verify, says("How a request shows that it comes from who knows the secret.")
+        Verify, says("How a request shows that it comes from whoever knows the secret.")
     ] = "standard"
     header: Annotated[Name | None, says("hmac, token: the header that has the signature.")] = None
     prefix: Annotated[str, says("hmac: what stands before the signature, such as `sha256=`.")] = ""

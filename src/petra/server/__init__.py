@@ -18,7 +18,7 @@ Its modules, by what they do together; ``resources`` has the calls, a file each,
 - many at once: ``operations``, ``operation_rows``
 - work beside the loop: ``long_work``, ``texts``, ``benches``, ``workbench``, ``walk_through``, ``counter_example``
 - workers elsewhere: ``worker_socket``, ``worker_items``, ``shared_worker``, ``shared_room``, ``here_link``
-- for who watches it: ``metrics``, ``http_meters``, ``json_logs``, ``tracing``
+- for whoever watches it: ``metrics``, ``http_meters``, ``json_logs``, ``tracing``
 """
 
 from petra.server.app import build

@@ -233,7 +233,7 @@ def _has_body(headers: Mapping[str, str]) -> bool:
 
 
 def bounded(receive: Receive, most: int, within_s: float) -> Receive:
-    """Take a body of so many bytes at most, and within a time: what is wrong with it is a problem of who sends it.
+    """Take a body of so many bytes at most, and within a time: what is wrong with it is a problem of whoever sends it.
 
     Whoever reads the body gets the problem as an error; the framework answers with it as with any other.
     """

@@ -1,6 +1,6 @@
 """The journal of lists: what was told of them lately, with numbers, so that a reader goes on behind what it has.
 
-Rule 1: it hears what lists show while somebody reads it, and for a while after: who lost the connection comes back. All readers
+Rule 1: it hears what lists show while somebody reads it, and for a while after: whoever lost the connection comes back. All readers
 read the same journal; none of them costs the engine anything.
 Rule 2: a cursor is the number of a message of this journal. One of another server, or of too long ago, is unknown.
 Rule 3: a reader that is further behind than the journal reaches is told that it lost something.

@@ -1,4 +1,4 @@
-"""Logs as JSON, a line each, with the ids of the request and the execution they are about: for who collects them.
+"""Logs as JSON, a line each, with the ids of the request and the execution they are about: for whoever collects them.
 
 On a terminal people read: there it says what is wrong, in words.
 """

@@ -1,6 +1,6 @@
-"""Pages of lists that are at hand whole: in the order of a key, and the key of the last one shown is the cursor.
+"""Pages of lists that are in memory as a whole: sorted by a key, and the key of the last item shown is the cursor.
 
-So a page goes on at the right place though what it ended with, or anything before it, is gone by then.
+So the next page begins at the right place, even if that item, or one before it, is gone by then.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Proxies before a server: what they say of a request is put in its place, and nobody comes past them."""
+"""Proxies before a server: what they say of a request (address, scheme, host) replaces what the connection says, and who does not come through them is turned away."""
 
 from __future__ import annotations
 

@@ -64,7 +64,7 @@ class Service:
     operations: Operations = field(init=False)
     http: HttpMeters = field(default_factory=HttpMeters)
     traces: RequestSpans | None = None
-    """What makes spans of requests, where traces are wanted; executions go on in those of who starts them."""
+    """What makes spans of requests, where traces are wanted; executions go on in those of whoever starts them."""
     outflows: set[Outflow] = field(default_factory=set)
     """The streams that are being read."""
     told: ToldOnce = field(default_factory=ToldOnce)

@@ -2,7 +2,7 @@
 
 Rule 1: every engine that has nothing at the worker has room for one assignment there, also if there is none: the worker lets it
 wait. So no engine waits for what another one does not use.
-Rule 2: who uses all it was given gets more, twice as much each time, of what nobody has; several take turns.
+Rule 2: whoever uses all it was given gets more, twice as much each time, of what nobody has; several take turns.
 """
 
 from __future__ import annotations

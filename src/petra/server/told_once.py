@@ -1,4 +1,4 @@
-"""What many are told is made once: of those who ask at the same time one makes it, and the last ones are kept for who comes next."""
+"""Bytes that many readers get are made once: of those who ask at the same time one makes them, and the last ones are kept for whoever comes next."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class ToldOnce:
         return self._kept.get(key)
 
     def keep(self, key: Hashable, body: bytes) -> bytes:
-        """Keep what was made for who comes next; return it."""
+        """Keep what was made for whoever comes next; return it."""
         if len(body) <= KEPT_BYTES:
             self._kept[key] = body
             while len(self._kept) > KEPT_MAX:

@@ -1,11 +1,11 @@
 """Leases of workers elsewhere, in a file beside the database: written at once, whatever the database is doing.
 
-A database has one writer, who waits for the disk at every commit. A lease has to outlive this process, not the machine (what a
-power cut takes away is handed out anew, as what no worker has), and its worker waits for it: so it waits for no commit, and the disk
-has it a second later.
+A database has one writer, who waits for the disk at every commit; a lease should not wait that long, for its worker waits for it.
+And it need not: it has to outlive this process, not a power cut, after which the work is handed out anew. So it is written to a
+file at once, and the disk has it a second later.
 
 Rule 1: a line is in the file before its assignment goes out. The end of the process does not take it back.
-Rule 2: nothing is answered from here: who asks for leases has them moved into their rows before.
+Rule 2: nothing is answered from here: whoever asks for leases has them moved into their rows before.
 Rule 3: it stays small: what is released is forgotten, and lines that say nothing any more are left out now and then.
 """
 

@@ -1,7 +1,7 @@
 """Lists and counts of work items in PostgreSQL.
 
-A query names what is asked for and nothing else. What is in some states of a namespace is taken from the part of an index that
-each state has: what is over is not gone through. So it is of all namespaces, which are found one behind the other.
+A query names what is asked for and nothing else. Items in some states of a namespace are taken from the part of an index that
+each state has, so those that are over are not gone through. For all namespaces this is done for each of them in turn.
 """
 
 from __future__ import annotations

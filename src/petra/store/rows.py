@@ -417,7 +417,7 @@ class ExecutionFilter(Row, frozen=True):
     oldest_first: bool = False
     """The order of the list: by their start, the latest first unless this is said."""
     namespace: str | None = None
-    """None: of all namespaces, for who looks after the store itself."""
+    """None: of all namespaces, for whoever looks after the store itself."""
 
 
 class ExecutionCount(Row, frozen=True):

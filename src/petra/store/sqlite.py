@@ -159,7 +159,9 @@ class SqliteStore:
         if lost and accept_loss:
             losses.accept(connection, self.path, lost)
         elif lost:
-            connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)  # keep it for who mends it
+            connection.config(
+                apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1
+            )  # keep it for whoever mends it
             raise LossError(losses.words(self.path, lost))
         self._writing = connection
         schema.migrate(connection)
@@ -380,7 +382,7 @@ class SqliteStore:
         return {row.lease for row in rows}
 
     async def _move_leases(self) -> None:
-        """Write the leases that lie beside the database into their rows, for who reads those."""
+        """Write the leases that lie beside the database into their rows, for whoever reads those."""
         if self._leases:
             rows = self._leases.rows()
             await self._write(lambda c: writing.lease(c, rows))

@@ -1,7 +1,7 @@
 """Folding a log into its story: one record after the other, each read once.
 
 Rule 1: a token is in one place, and is taken from where it lies. So the sum of all deltas is the marking.
-Rule 2: indices of places, types, steps and runs never change once they are given: who has read half a story goes on with it.
+Rule 2: indices of places, types, steps and runs never change once they are given: whoever has read half a story goes on with it.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Frames: part of a story as columns, for who folds the marking themselves.
+"""Frames: part of a story as columns, for whoever folds the marking themselves.
 
 ``delta`` has for every record the places that gained or lost tokens: place, ±n, place, ±n … ``dt`` is the time since the
 record before it, in milliseconds, ``at0`` the time of the first record, in milliseconds since 1970. Places, types and

@@ -261,7 +261,7 @@ class Simulation:
             case f.Finish():
                 self._finished(execution)
             case f.Notify() | f.StartOther():
-                pass  # a case runs one playbook: who keeps a schedule is not among what it tells
+                pass  # a case runs one playbook: whoever keeps a schedule is not among what it tells
 
     def _start_child(self, parent: Execution, effect: f.StartChild) -> None:
         playbook = self.library.get(effect.path) or self._kept.get(effect.digest)

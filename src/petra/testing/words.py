@@ -1,4 +1,4 @@
-"""The words of test files (S21): one grammar for who reads them, for ``petra schema test`` and for editors."""
+"""The words of test files (S21): one grammar for whoever reads them, for ``petra schema test`` and for editors."""
 
 from __future__ import annotations
 
@@ -159,9 +159,9 @@ class Happening(SuitePart, frozen=True):
     who: Annotated[Text | None, says("Who acts; an administrator when absent.")] = field(
         name="as", default=None
     )
-    roles: Annotated[list[str] | None, says("The roles of who acts; every role when absent.")] = (
-        None
-    )
+    roles: Annotated[
+        list[str] | None, says("The roles of whoever acts; every role when absent.")
+    ] = None
     item: Annotated[Text | None, says("With `at_s`: the step whose work item is meant.")] = None
     step: Annotated[Text | None, says("Another word for `item`.")] = None
     desc: Annotated[str | None, says("For people.")] = None

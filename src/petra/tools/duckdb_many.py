@@ -66,7 +66,7 @@ def insert_of(connection: duckdb.DuckDBPyConnection, command: str) -> Insert | N
 
 
 def write(connection: duckdb.DuckDBPyConnection, insert: Insert, rows: Sequence[Any]) -> bool:
-    """Write rows by columns; False if one of them needs a command of its own. Who is told so begins anew.
+    """Write rows by columns; False if one of them needs a command of its own. Whoever is told so begins anew.
 
     Raises:
         duckdb.Error: one of them does not fit.

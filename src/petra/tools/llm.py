@@ -2,7 +2,7 @@
 
 Rule 1: it is one request of ``kind: http``: the same time limits, credentials, gates and kinds of errors.
 Rule 2: with a ``schema`` the answer is data that fits it, or an error of kind schema; so are the arguments of tools.
-Rule 3: what was spent is in the result. A ``budget`` is looked at before the call: who has none left makes none.
+Rule 3: what was spent is in the result. A ``budget`` is looked at before the call: whoever has none left makes none.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ class LlmTool:
 
 
 def _of_quota(error: ToolError) -> ToolError:
-    """Tell who has nothing left to spend there from who asked too fast."""
+    """Tell who has nothing left to spend there from whoever asked too fast."""
     said = str((error.details or {}).get("data", "")) if isinstance(error.details, dict) else ""
     if error.code == 402 or (error.code == 429 and _SPENT in said):
         return ToolError(

@@ -94,7 +94,7 @@ NONE: Final = Modules({})
 
 
 def _absolute(name: str, globals: Mapping[str, Any] | None, level: int) -> str:  # noqa: A002 - as in Python
-    """Return the full name of what is imported: dots before it start at the package of who imports it."""
+    """Return the full name of what is imported: dots before it start at the package of whoever imports it."""
     if level == 0:
         return name
     parts = str((globals or {}).get("__package__") or "").split(".")

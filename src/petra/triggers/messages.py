@@ -1,6 +1,6 @@
 """Messages of NATS as events, and what tells one from another (S24).
 
-Rule 1: a message is known by the `Nats-Msg-Id` of who sent it, else by its place in its stream and the time it got there:
+Rule 1: a message is known by the `Nats-Msg-Id` of whoever sent it, else by its place in its stream and the time it got there:
 a stream that is made anew counts from 1 again. A message without either is like no other.
 """
 

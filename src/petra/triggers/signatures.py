@@ -3,7 +3,7 @@
 Rule 1: what is compared is compared in constant time, and all that could fit is compared.
 Rule 2: where the time is signed, a request is good for a window around it, to both sides.
 Rule 3: a verified request has an id that is signed, where its way of signing has one; else what is signed is its id. So
-who sends it again under other unsigned headers starts nothing.
+whoever sends it again under other unsigned headers starts nothing.
 """
 
 from __future__ import annotations

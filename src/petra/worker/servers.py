@@ -1,7 +1,7 @@
 """The servers of one database that a worker may work for: the first is its home, the others are for when that is away.
 
 Rule 1: a server that does not answer is left for the next one.
-Rule 2: who is elsewhere looks now and then whether the home answers again, and goes back: a server that comes back would have
+Rule 2: whoever is elsewhere looks now and then whether the home answers again, and goes back: a server that comes back would have
 no workers otherwise, and the runs of its shards would wait for ever.
 Rule 3: it moves with what it runs, as when a server is lost: nothing is run again.
 """

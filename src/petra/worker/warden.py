@@ -77,7 +77,7 @@ def _work(arguments: list[str], leash: int, warden: int) -> NoReturn:
 
 
 def _is_told(error: BaseException) -> bool:
-    """Tell whether it is a mistake of whoever started this, with words for them: who holds the leash says them."""
+    """Tell whether it is a mistake of whoever started this, with words for them: whoever holds the leash says them."""
     from petra.errors import PetraError  # noqa: PLC0415 - the warden needs none of it
 
     return isinstance(error, PetraError)

@@ -173,7 +173,7 @@ class Worker:
             self._breaks(error)
 
     def _breaks(self, error: BaseException) -> None:
-        """End, with the reason: who keeps this worker sees it, and its runs are handed out again."""
+        """End, with the reason: whoever keeps this worker sees it, and its runs are handed out again."""
         _log.error("%s ends, since it failed", self.offer.name, exc_info=error)
         self._failure = self._failure or error
         self._over.set()
@@ -240,7 +240,7 @@ class Worker:
                     self._take(frame)
 
     def _repeat_later(self, wait_s: float = REPEAT_FIRST_S) -> None:
-        """Send reports again that are not acknowledged for so long, each time later: a server may only now act for them."""
+        """Send reports again that were not acknowledged, after longer and longer pauses: their server may act for them only later."""
         if not self.offer.session or self._repeats or not len(self._outbox):
             return  # one beside its engine has that engine, or nothing
         self._repeats = True

@@ -13,7 +13,7 @@ export interface paths {
         };
         /**
          * Audit
-         * @description Return the audit, newest first: of a namespace, or whole for who administers all of them.
+         * @description Return the audit, newest first: of a namespace, or whole for whoever administers all of them.
          *
          *     With ``after`` come those behind an entry, oldest first: whoever keeps a copy goes on from there.
          */
@@ -1072,7 +1072,7 @@ export interface paths {
         };
         /**
          * Meta
-         * @description Say what this server is, what it has and what its limits are, and how to log in; to who may see it also what is wrong.
+         * @description Say what this server is, what it has and what its limits are, and how to log in; to whoever may see it also what is wrong.
          */
         get: operations["ApiV1MetaMeta"];
         put?: never;
@@ -2293,7 +2293,7 @@ export interface paths {
          * Listed
          * @description List work items: mine, those that are open, those that are done, or all; by ``priority``, then age.
          *
-         *     With ``user`` those that one may act on, in the ``role``s that are named; of somebody else, for who sees all of them.
+         *     With ``user`` those that one may act on, in the ``role``s that are named; of somebody else, for whoever sees all of them.
          *     ``playbook`` is a path or a name; ``due`` is ``overdue``, ``day`` or ``week`` (within one from now, with what is overdue),
          *     ``none``, or the time before which they are due; ``q`` is looked for, in any case, in title, step and execution. Sorted by ``due``, what
          *     has no due date comes last; by ``age`` the oldest comes first, by ``newest`` last.

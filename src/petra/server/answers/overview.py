@@ -142,7 +142,7 @@ class Meta(Shape, frozen=True):
     features: Features
     log_in: LogIns
     pools: list[str]
-    """The pools that have workers here, for who may see it."""
+    """The pools that have workers here, for whoever may see it."""
     troubles: list[str]
 
 

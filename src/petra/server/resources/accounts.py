@@ -178,7 +178,7 @@ async def audit(
     limit: Limit = 100,
     cursor: MaybeNumber = None,
 ) -> Page[dict[str, Any]]:
-    """Return the audit, newest first: of a namespace, or whole for who administers all of them.
+    """Return the audit, newest first: of a namespace, or whole for whoever administers all of them.
 
     With ``after`` come those behind an entry, oldest first: whoever keeps a copy goes on from there.
     """

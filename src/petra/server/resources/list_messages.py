@@ -43,13 +43,13 @@ class ListReader:
 
     @property
     def may_resume(self) -> bool:
-        """Whether what followed a cursor is all they need: who sees some items only may not know which went to others meanwhile."""
+        """Whether what followed a cursor is all they need: whoever sees some items only may not know which went to others meanwhile."""
         return Topic.WORK_ITEMS not in self.topics or May.SEE in self.who.may
 
     # At first
 
     async def opening(self, cursor: str, *, anew: bool) -> bytes:
-        """Return how things stand; or that they are to be read anew, for who has something already."""
+        """Return how things stand; or that they are to be read anew, for whoever has something already."""
         if not anew:
             try:
                 return stream_event("snapshot", await self._snapshot(), cursor)

@@ -66,7 +66,7 @@ async def listed(
 ) -> Page[WorkItem]:
     """List work items: mine, those that are open, those that are done, or all; by ``priority``, then age.
 
-    With ``user`` those that one may act on, in the ``role``s that are named; of somebody else, for who sees all of them.
+    With ``user`` those that one may act on, in the ``role``s that are named; of somebody else, for whoever sees all of them.
     ``playbook`` is a path or a name; ``due`` is ``overdue``, ``day`` or ``week`` (within one from now, with what is overdue),
     ``none``, or the time before which they are due; ``q`` is looked for, in any case, in title, step and execution. Sorted by ``due``, what
     has no due date comes last; by ``age`` the oldest comes first, by ``newest`` last.
@@ -123,7 +123,7 @@ class _Whose(TypedDict):
 
 
 def _whose(here: Principal, user: str | None, role: list[str] | None) -> _Whose:
-    """Return for whom work items are looked for; what is offered to others is only for who sees all."""
+    """Return for whom work items are looked for; what is offered to others is only for whoever sees all."""
     if user is None and not role:
         return {"user": None, "roles": ()}
     if user != here.name or not set(role or ()) <= set(here.roles):

@@ -135,7 +135,7 @@ async def event_counts(
     arc: Arc = None,
     level: FromQuery[Level] = "all",
 ) -> EventCounts:
-    """Count the records that fit, in stretches of a size: who shows a long list knows where in it each of them is."""
+    """Count the records that fit, in stretches of a size: whoever shows a long list knows where in it each of them is."""
     story = await service.stories.of(execution)
     version = len(story)
     begin = max(0, min(after, version))

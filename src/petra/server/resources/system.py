@@ -123,7 +123,7 @@ async def me(here: Here, request: AnyHttpRequest) -> dict[str, Any]:
 
 @get("/meta", tags=["server"], security=[], opt=OPEN | answers(Meta))
 async def meta(service: TheService, request: AnyHttpRequest) -> dict[str, Any]:
-    """Say what this server is, what it has and what its limits are, and how to log in; to who may see it also what is wrong."""
+    """Say what this server is, what it has and what its limits are, and how to log in; to whoever may see it also what is wrong."""
     presented, who = presented_by(request), None
     with contextlib.suppress(*(() if presented.authorization else (ProblemError,))):
         who, _ = await service.identity.who(presented)
