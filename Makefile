@@ -63,13 +63,15 @@ $(OTHER)/ready-other: requirements/dev.txt pyproject.toml
 test-python: $(OTHER)/ready-other ## the fast tests under another Python: make test-python PYTHON=python3.13
 	PETRA_QUICK=1 $(OTHER)/bin/pytest -n 2 --dist worksteal -q -m "not slow" $(TESTS)
 
-# those of 3.11 to 3.14 that can be started here; the rest are named, so that nobody takes them for tested
+# those of 3.11 to 3.14 that can be started here, or that pyenv has; the rest are named, so that nobody takes them for tested
 PYTHONS ?= python3.11 python3.12 python3.13 python3.14
+PYENV_ROOT ?= $(HOME)/.pyenv
 
 test-pythons: ## the same under every Python of 3.11 to 3.14 that the machine has
 	@for python in $(PYTHONS); do \
-	  if $$python -c '' 2> /dev/null; then echo "$$python:"; $(MAKE) --no-print-directory test-python PYTHON=$$python || exit 1; \
-	  else echo "$$python: not on this machine"; fi; \
+	  for path in $$python $(PYENV_ROOT)/versions/$${python#python}.*/bin/$$python; do \
+	    if $$path -c '' 2> /dev/null; then echo "$$path:"; $(MAKE) --no-print-directory test-python PYTHON=$$path || exit 1; continue 2; fi; \
+	  done; echo "$$python: not on this machine"; \
 	done
 
 $(OLDEST)/ready: requirements/dev.txt pyproject.toml scripts/oldest.py
