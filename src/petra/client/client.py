@@ -35,7 +35,10 @@ _NOT_NOW = 503
 async def connect(
     url: str, token: str, *, patience_s: float = PATIENCE_S, timeout_s: float = _WAIT_S + 15
 ) -> AsyncIterator[Client]:
-    """Connect to a server, to be used in an ``async with``; an answer may take ``timeout_s``.
+    """Connect to a server, to be used in an ``async with``.
+
+    A server that is away is asked again for ``patience_s``, where that cannot do anything twice; an answer may take
+    ``timeout_s``. The first call is what finds out whether somebody is there.
 
     Raises:
         ServerError: the address is none.
@@ -52,7 +55,11 @@ async def connect(
 
 
 class Client(ClientReads):
-    """What a program may want of a server."""
+    """A server, as a program sees it: start executions, wait for them, follow them, act on them, look.
+
+    ``connect`` makes one. What the server refuses, or does not answer, is a ``ServerError``; an act that is sent twice
+    because an answer was lost happens once.
+    """
 
     def __init__(self, http: httpx2.AsyncClient, patience_s: float = PATIENCE_S) -> None:
         self._http = http
@@ -63,7 +70,7 @@ class Client(ClientReads):
     async def run(
         self, playbook: str | Path, workload: Mapping[str, Any] | None = None, **more: Any
     ) -> Execution:
-        """Start an execution and wait until it ends or rests."""
+        """Start an execution and wait until it ends or rests; ``more`` is what ``start`` takes."""
         return await self.rest(await self.start(playbook, workload, **more))
 
     async def start(  # noqa: PLR0913 - each is a choice of its own
@@ -78,7 +85,9 @@ class Client(ClientReads):
     ) -> str:
         """Start an execution and return its id: a playbook of the server by its path, or a file of ours.
 
-        With the same ``key`` it starts once, however often it is asked for.
+        A file is a ``Path``, or a name that ends in ``.yaml`` or ``.yml``.
+
+        ``execution`` is its id, where you choose one. With the same ``key`` it starts once, however often it is asked for.
         """
         body: dict[str, Any] = {"playbook": _meant(playbook), "workload": dict(workload or {})}
         if execution:
@@ -106,7 +115,10 @@ class Client(ClientReads):
         return msgspec.convert(await self.call("GET", _of(execution)), Execution)
 
     async def executions(self, **wanted: Any) -> AsyncIterator[Execution]:
-        """List executions, latest start first: ``status``, ``playbook``, ``parent``, ``text`` …; without their data."""
+        """List executions, latest start first, without their data.
+
+        ``wanted`` are the parameters of ``GET /executions``: ``status``, ``playbook``, ``parent``, ``text``, ``since``, …
+        """
         async for item in self._items("/executions", **wanted):
             yield msgspec.convert(item, Execution)
 
@@ -174,11 +186,11 @@ class Client(ClientReads):
         await self.call("POST", f"{_of(execution)}/cancel", {"reason": reason}, key=_key())
 
     async def pause(self, execution: str, reason: str = "") -> None:
-        """Stop new firings."""
+        """Have no new step begin; what runs goes on."""
         await self.call("POST", f"{_of(execution)}/pause", {"reason": reason}, key=_key())
 
     async def resume(self, execution: str) -> None:
-        """Go on."""
+        """Let a paused execution go on."""
         await self.call("POST", f"{_of(execution)}/resume", key=_key())
 
     async def complete(self, execution: str, item: str, action: str, *, data: Any = None) -> None:

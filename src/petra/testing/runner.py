@@ -31,12 +31,18 @@ class CaseResult:
     case: Case
     result: Literal["passed", "failed", "error"]
     message: str = ""
+    """What was expected, and what came instead; or what is wrong with the test."""
     simulation: Simulation | None = field(default=None, repr=False)
+    """The world after the case: its executions, logs and values."""
     arcs: set[ArcName] = field(default_factory=set)
+    """The arcs that were taken: playbook, step, number."""
 
 
 def run_case(case: Case, *, seed: int | None = None, selection: str | None = None) -> CaseResult:
-    """Run one case; a failed expectation is a failure, a wrong test an error."""
+    """Run one case; a failed expectation is a failure, a wrong test an error.
+
+    ``seed`` and ``selection`` stand in for those of the case and of the playbook: other orders, the same expectations.
+    """
     assert case.playbook.playbook is not None
     simulation = Simulation(
         case.playbook.playbook,

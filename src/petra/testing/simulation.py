@@ -47,10 +47,12 @@ class Execution:
     path: str
     ledger: Ledger
     parent: str = ""
+    """The execution that started it, if one did."""
     names: frozenset[str] = frozenset({""})
     """What a test may call it by, before the colon of ``path:step``."""
     log: list[Record] = field(default_factory=list)
     refused: str = ""
+    """Why the last command was refused."""
     settings: dict[tuple[str, str, bool], Settings] = field(default_factory=dict)
     wholes: Wholes = field(default_factory=Wholes)
 
@@ -80,7 +82,12 @@ class _Work:
 
 
 class Simulation:
-    """A world in virtual time with one root execution and its children."""
+    """A world in virtual time with one root execution and its children: ``start``, then ``run``, then look.
+
+    ``tools`` says by step what its tasks come to, as ``tools`` of a test file does, and ``library`` which playbooks may be
+    called, by path. With the same ``seed`` everything comes in the same order; ``selection`` is the order in which enabled
+    steps go, in place of the playbook's. A worker is sent ``chunk_max`` iterations of a loop at once.
+    """
 
     def __init__(
         self,
@@ -95,7 +102,7 @@ class Simulation:
         execution: str = "execution-1",
         watch: Callable[[Execution, Decision], None] | None = None,
     ) -> None:
-        """Make one in which nothing has happened yet; ``tools`` are scripts, as in a test file."""
+        """Make one in which nothing has happened yet."""
         self.now = EPOCH
         self.chunk_max = chunk_max
         self.seed = seed

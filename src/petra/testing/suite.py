@@ -45,7 +45,9 @@ class Case:
     workload: dict[str, Any]
     seed: int
     stop_at_s: float | None
+    """Virtual seconds after which it is looked at, whatever still goes on."""
     tools: dict[str, Any] = field(repr=False)
+    """What tasks come to, by step."""
     world: list[Happening] = field(repr=False)
     expect: Expect = field(repr=False)
     readings: tuple[Reading, ...] = field(default=(), repr=False)
