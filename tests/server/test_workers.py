@@ -58,10 +58,12 @@ workflow:
 
 
 @contextmanager
-def worker(served: Served, *more: str, token: str = "") -> Iterator[subprocess.Popen[str]]:
+def worker(
+    served: Served, *more: str, token: str = "", anew: bool = False
+) -> Iterator[subprocess.Popen[str]]:
     """Start a worker; whatever becomes of the test, it is gone afterwards."""
     with launch(
-        "worker", "--server", served.url, "--pool", "etl", *more,
+        "worker", "--server", served.url, "--pool", "etl", *more, anew=anew,
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, env={"PETRA_TOKEN": token or served.said["token"]},
     ) as process:  # fmt: skip
         try:
@@ -357,3 +359,38 @@ def test_a_worker_of_a_token_serves_its_pool_until_the_token_is_revoked(tmp_path
             assert api.delete(f"/tokens/{made['id']}").status_code == 204
             assert process.stderr is not None
             assert any("token" in line for line in process.stderr)
+
+
+STUCK = """\
+apiVersion: petra/v1
+kind: Playbook
+metadata: {name: stuck, path: stuck}
+workflow:
+  - step: one
+    spec: {pool: etl, timeout_s: 1}
+    tool:
+      kind: python
+      code: |
+        import time
+        while True:
+            time.sleep(0.1)
+"""
+NUMBERED = """\
+apiVersion: petra/v1
+kind: Playbook
+metadata: {name: numbered, path: numbered}
+workflow:
+  - step: one
+    spec: {pool: etl}
+    tool: {kind: python, code: "import os; result = os.getpid()"}
+"""
+
+
+@pytest.mark.spec("S22")
+def test_a_worker_with_a_thread_that_does_not_come_back_begins_anew(server: Served) -> None:
+    """A thread cannot be killed, its process can; and nobody but the worker itself starts it again."""
+    with worker(server, anew=True) as process:
+        heard(process, "works for")
+        assert run(server, STUCK)["status"] == "failed"
+        heard(process, "works for")
+        assert run(server, NUMBERED)["output"] == process.pid

@@ -7,6 +7,7 @@ import os
 import secrets
 import signal
 import socket
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -105,7 +106,7 @@ def command(
         version=__version__,
         labels=labels,
     )
-    event_loop.run(
+    unfit = event_loop.run(
         _work(
             urls,
             _token(token_file, urls),
@@ -115,11 +116,14 @@ def command(
             refuse_private=refuse_private,
         )
     )
+    if unfit:
+        tell(f"{offer.name} begins anew: {unfit}", err=True)
+        _begin_anew()
 
 
 async def _work(
     urls: Sequence[str], token: str, offer: Offer, credentials: Path | None, *, bucket: str | None, refuse_private: bool
-) -> None:  # fmt: skip
+) -> str:  # fmt: skip
     from petra.worker.servers import Servers  # noqa: PLC0415
 
     servers = Servers(urls, token, offer.pool)
@@ -148,7 +152,7 @@ async def _work(
     loop = asyncio.get_running_loop()
     loop.add_signal_handler(signal.SIGINT, lambda: os.kill(os.getpid(), signal.SIGTERM))
     try:
-        await work(
+        unfit = await work(
             connect, offer, objects=objects, credentials=credentials,
             refuse_private=refuse_private or refuses_private(),
         )  # fmt: skip
@@ -157,6 +161,18 @@ async def _work(
         await objects.close()
     if refused:
         raise UsageError(str(refused[0]))
+    return unfit
+
+
+def _begin_anew() -> None:
+    """Put a fresh process in the place of this one: nobody else would, and what holds it back ends with it."""
+    import resource  # noqa: PLC0415 - for workers that end so only
+
+    hard = resource.getrlimit(resource.RLIMIT_FSIZE)[1]
+    resource.setrlimit(resource.RLIMIT_FSIZE, (hard, hard))  # code that ran here may have set it
+    spec = sys.modules["__main__"].__spec__
+    by_module = ["-m", spec.name.removesuffix(".__main__")] if spec is not None else [sys.argv[0]]
+    os.execv(sys.executable, [sys.executable, *by_module, *sys.argv[1:]])  # noqa: S606 - itself
 
 
 async def _learned(objects: ServerObjects, connection: Socket) -> None:

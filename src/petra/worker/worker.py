@@ -122,6 +122,8 @@ class Worker:
         self._repeats = False
         self._draining = False
         self._given_up: list[str] = []
+        self.unfit = ""
+        """Why it drains, where that is the fault of its process: another one would be good for something."""
         self._over = asyncio.Event()
         self._failure: BaseException | None = None
         self._loop = asyncio.get_running_loop()
@@ -469,7 +471,7 @@ class Worker:
             self._clock.call_later(STUCK_S, self._drain_if_stuck)
         if report.report is not None and report.report.status == "error" and (why := why_unfit()):
             _log.error("%s drains: %s", self.offer.name, why)
-            self.drain()
+            self._drain_for(why)
         if self._active or self._flushing:
             self._flush_soon()
         else:
@@ -483,7 +485,12 @@ class Worker:
         """A thread cannot be killed, its process can: leave as soon as the others are done."""
         if stuck := self._stuck():
             _log.info("%s: %d threads do not come back; it drains", self.offer.name, stuck)
-            self.drain()
+            self._drain_for(f"{stuck} threads of tasks that were given up do not come back")
+
+    def _drain_for(self, why: str) -> None:
+        if not self._draining:  # else it was told to end, and is not wanted any more
+            self.unfit = why
+        self.drain()
 
     def _cancel(self, frame: f.CancelRuns) -> None:
         leases, runs = set(frame.leases), set(frame.runs)

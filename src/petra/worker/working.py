@@ -36,8 +36,10 @@ async def work(
     objects: ObjectStore | None,
     credentials: Path | None,
     refuse_private: bool,
-) -> None:
+) -> str:
     """Work until a signal to end has drained the worker, or until there is no more connection to be had.
+
+    Say why its process is good for nothing more, where that is why it ends.
 
     Raises:
         ClosedError: there never was one; the message says why.
@@ -62,6 +64,7 @@ async def work(
         await keychain.close()
         if sends is not None:
             await asyncio.to_thread(sends.close)
+    return worker.unfit
 
 
 def _traced(registry: Registry, sends: Traces) -> Tools:
