@@ -27,6 +27,7 @@ from petra.server.problem_codes import CODES
 from petra.server.problems import MEDIA_TYPE, RETRY_AFTER_S, ProblemError, document
 from petra.server.request_notes import RequestNotes, plain_path
 from petra.server.service import API, Service
+from petra.server.store_silence import SILENT
 from petra.store.trail import acting
 from petra.trace_context import INCOMING
 
@@ -59,6 +60,8 @@ _ACTS_BY_GET: Final = re.compile(
     rf"/login(/oidc(/callback)?)?|/mcp|{API}/(executions/[^/]+/)?stream"
 )
 """Addresses whose GET begins something, or never ends: they have no HEAD."""
+_ASKS_STORE: Final = re.compile(rf"{API}/|/hooks/|/mcp|/metrics|/readyz")
+"""How addresses begin behind which the store is asked."""
 _access = logging.getLogger("petra.access")
 _log = logging.getLogger(__name__)
 
@@ -81,6 +84,7 @@ class Gate:
         self._hosts = hosts
         self._clock = clock
         self._prefix = service.prefix
+        self._silence = service.silence
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Let a request in, or turn it away."""
@@ -170,6 +174,21 @@ class Gate:
 
     async def _let_in(self, scope: Scope, receive: Receive, answer: _Answer) -> None:
         path = str(scope["path"])
+
+        async def give_up() -> None:
+            await answer.give_up(*self._refusal(path, "unavailable", SILENT))
+
+        if self._silence.lasts and _ASKS_STORE.match(self._below(scope)):
+            await give_up()
+            return
+        self._silence.begin(give_up)
+        try:
+            await self._ask(scope, receive, answer)
+        finally:
+            self._silence.end(give_up)
+
+    async def _ask(self, scope: Scope, receive: Receive, answer: _Answer) -> None:
+        path = str(scope["path"])
         if scope["method"] == "HEAD" and not _ACTS_BY_GET.fullmatch(self._below(scope)):
             scope = {**scope, "method": "GET"}  # whose body the server below leaves out
         try:
@@ -180,6 +199,10 @@ class Gate:
     async def _turn_away(self, answer: _Answer, path: str, code: str, detail: str) -> None:
         if answer.status:
             return  # half an answer is out already; the connection ends
+        for message in self._refusal(path, code, detail):
+            await answer(message)
+
+    def _refusal(self, path: str, code: str, detail: str) -> tuple[Message, Message]:
         known = CODES[code]
         body = msgspec.json.encode(document(path, code, detail, self._prefix))
         headers = [
@@ -191,30 +214,52 @@ class Gate:
             headers.append((b"www-authenticate", b"Bearer"))
         if known.status == 503:
             headers.append((b"retry-after", b"%d" % RETRY_AFTER_S))
-        await answer({"type": "http.response.start", "status": known.status, "headers": headers})
-        await answer({"type": "http.response.body", "body": body, "more_body": False})
+        return (
+            {"type": "http.response.start", "status": known.status, "headers": headers},
+            {"type": "http.response.body", "body": body, "more_body": False},
+        )
 
 
 class _Answer:
-    """Sends an answer with the id of its request, once it is noted, and remembers its status."""
+    """Sends an answer with the id of its request, once it is noted, and remembers its status.
+
+    Where it was given up, what still comes is noted and not sent: whoever asked has an answer.
+    """
 
     def __init__(self, send: Send, request_id: str, note: Callable[[int], Awaitable[None]]) -> None:
         self._send = send
         self.id = request_id
         self._note: Callable[[int], Awaitable[None]] | None = note
         self.status = 0
+        self._given_up = False
 
     async def __call__(self, message: Message) -> None:
         if message["type"] == "http.response.start":
-            note, self._note = self._note, None
-            if note is not None:
-                try:
-                    await note(message["status"])
-                except PetraError as error:
-                    _log.exception("an answer could not be noted")
-                    raise ProblemError(
-                        "unavailable", f"what came of it cannot be noted: {error}"
-                    ) from error
+            await self._noted(message["status"])
+        if not self._given_up:
+            await self._say(message)
+
+    async def give_up(self, *messages: Message) -> None:
+        """Say this instead of what is waited for, if nothing of that is out yet."""
+        if not self.status:
+            self._given_up = True
+            for message in messages:
+                await self._say(message)
+
+    async def _noted(self, status: int) -> None:
+        note, self._note = self._note, None
+        if note is None:
+            return
+        try:
+            await note(status)
+        except PetraError as error:
+            _log.exception("an answer could not be noted")
+            raise ProblemError(
+                "unavailable", f"what came of it cannot be noted: {error}"
+            ) from error
+
+    async def _say(self, message: Message) -> None:
+        if message["type"] == "http.response.start":
             self.status = message["status"]
             headers = [
                 *message.get("headers", ()),

@@ -29,6 +29,7 @@ from petra.server.outflow import Outflow
 from petra.server.shared_counts import SharedCounts
 from petra.server.shared_worker import Others, SharedWorker
 from petra.server.staying import Staying
+from petra.server.store_silence import StoreSilence
 from petra.server.texts import Texts
 from petra.server.told_once import ToldOnce
 from petra.server.worker_socket import Hears, WorkerSocket
@@ -69,6 +70,7 @@ class Service:
     """The streams that are being read."""
     told: ToldOnce = field(default_factory=ToldOnce)
     staying: Staying = field(init=False)
+    silence: StoreSilence = field(init=False)
     safe: Safe | None = None
     """The stored credentials, if it has any."""
     oidc: Oidc | None = None
@@ -78,6 +80,7 @@ class Service:
         """Make the parts that are made of others."""
         self.texts = Texts(self.long_work)
         self.staying = Staying(self.identity, self.clock)
+        self.silence = StoreSilence(self.engine.shards, self.clock)
         self.engine.catalogue.read = self.texts.read
         self.audit = Audit(self.engine.store.accounts, self.clock)
         store = self.engine.store
@@ -95,6 +98,7 @@ class Service:
             outflow.end()
         await self.operations.close()
         await self.staying.close()
+        await self.silence.close()
 
     @property
     def register(self) -> Register:

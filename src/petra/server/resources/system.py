@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 from importlib.util import find_spec
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 from litestar import Response, Router, delete, get, post
@@ -28,6 +29,9 @@ from petra.server.service import API, AnyHttpRequest, Here, Service, TheService,
 from petra.server.shapes import shape_of
 from petra.store.errors import StoreError
 from petra.story import FRAMES_MAX
+
+STORE_S: Final = 3.0
+"""So long the store may take to say that it is there."""
 
 
 class LogIn(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -53,7 +57,12 @@ async def readyz(service: TheService) -> dict[str, str]:
     if (left := service.engine.to_come_back) is not None:
         raise ProblemError("unavailable", f"it recovers: {left:,} runs are to be decided about")
     try:
-        await service.engine.store.now()
+        async with asyncio.timeout(STORE_S):
+            await service.engine.store.now()
+    except TimeoutError:
+        raise ProblemError(
+            "unavailable", f"the store has not answered for {STORE_S:.0f} s"
+        ) from None
     except StoreError as error:
         raise ProblemError("unavailable", f"the store is away: {error}") from None
     return {"status": "ready"}
