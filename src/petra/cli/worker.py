@@ -107,15 +107,8 @@ def command(
         labels=labels,
     )
     unfit = event_loop.run(
-        _work(
-            urls,
-            _token(token_file, urls),
-            offer,
-            credentials,
-            bucket=bucket,
-            refuse_private=refuse_private,
-        )
-    )
+        _work(urls, _token(token_file, urls), offer, credentials, bucket=bucket, refuse_private=refuse_private)
+    )  # fmt: skip
     if unfit:
         tell(f"{offer.name} begins anew: {unfit}", err=True)
         _begin_anew()
@@ -149,8 +142,7 @@ async def _work(
         away = False
         return connection
 
-    loop = asyncio.get_running_loop()
-    loop.add_signal_handler(signal.SIGINT, lambda: os.kill(os.getpid(), signal.SIGTERM))
+    _finish_when_interrupted()
     try:
         unfit = await work(
             connect, offer, objects=objects, credentials=credentials,
@@ -162,6 +154,12 @@ async def _work(
     if refused:
         raise UsageError(str(refused[0]))
     return unfit
+
+
+def _finish_when_interrupted() -> None:
+    """Take Ctrl-C as what it is told with SIGTERM."""
+    loop = asyncio.get_running_loop()
+    loop.add_signal_handler(signal.SIGINT, os.kill, os.getpid(), signal.SIGTERM)
 
 
 def _begin_anew() -> None:

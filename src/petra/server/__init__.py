@@ -10,11 +10,11 @@ Rule 4: the web framework is imported by this package alone.
 Its modules, by what they do together; ``resources`` has the calls, a file each, and ``answers`` the shapes of what they answer.
 
 - the whole: ``app``, ``service``, ``listen``, ``reach``, ``tls``, ``proxies``
-- the door: the ``gate``, ``identity``, ``needs``, ``request_notes`` for the audit, ``agents_door``
+- the door: the ``gate``, ``one_answer`` on its way out, ``identity``, ``needs``, ``request_notes`` for the audit, ``agents_door``
 - what a request says: ``parameters``, ``strict_bodies``, ``body_faults``, ``conditions``, ``repeats``, ``business_keys``
 - what is answered: ``shapes``, ``json_answers``, ``paging``, ``ranges``, ``stored_objects``, ``documents``, ``problems`` and ``problem_codes``
 - what the API says of itself: ``openapi``, ``links``, ``examples``
-- waiting and streams: ``waiting``, ``outflow``, ``journal``, ``told_once``, ``shared_counts``, ``staying``
+- waiting and streams: ``waiting``, ``outflow``, ``journal``, ``told_once``, ``shared_counts``, ``staying``, ``store_silence``
 - many at once: ``operations``, ``operation_rows``
 - work beside the loop: ``long_work``, ``texts``, ``benches``, ``workbench``, ``walk_through``, ``counter_example``
 - workers elsewhere: ``worker_socket``, ``worker_items``, ``shared_worker``, ``shared_room``, ``here_link``

@@ -19,9 +19,9 @@ from typing import Any, Final
 
 import msgspec
 
-from petra.errors import PetraError
 from petra.server.identity import SAFE
 from petra.server.json_logs import REQUEST
+from petra.server.one_answer import REST_UNREAD, Message, OneAnswer, Send
 from petra.server.parameters import whole_number
 from petra.server.problem_codes import CODES
 from petra.server.problems import MEDIA_TYPE, RETRY_AFTER_S, ProblemError, document
@@ -32,9 +32,7 @@ from petra.store.trail import acting
 from petra.trace_context import INCOMING
 
 Scope = MutableMapping[str, Any]
-Message = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Message]]
-Send = Callable[[Message], Awaitable[None]]
 App = Callable[[Any, Any, Any], Awaitable[None]]
 """What ASGI says of applications, without any framework's words for it."""
 
@@ -49,8 +47,6 @@ PAST: Final = "petra.past-the-proxy"
 PROXIED: Final = "petra.proxied"
 """Set in the scope of a request that a proxy sent on: it knows which names are ours."""
 _ID: Final = re.compile(r"[A-Za-z0-9._:-]{1,100}")
-_REST_UNREAD: Final = frozenset({408, 413})
-"""After these nobody takes the rest of the body."""
 PASSED_OVER_MAX: Final = 64 * 1024 * 1024
 PASSED_OVER_IDLE_S: Final = 0.5
 PASSED_OVER_S: Final = BODY_S
@@ -108,7 +104,7 @@ class Gate:
             if not (trail.written and status < 400):
                 await self._notes(scope, status, request_id)
 
-        answer = _Answer(send, request_id, note)
+        answer = OneAnswer(send, request_id, note)
         try:
             with acting(trail):
                 await self._admit(scope, receive, answer, headers, begun)
@@ -118,7 +114,12 @@ class Gate:
                 traced.end(str(scope["method"]), route, answer.status, self._clock.now())
 
     async def _admit(
-        self, scope: Scope, receive: Receive, answer: _Answer, headers: dict[str, str], begun: float
+        self,
+        scope: Scope,
+        receive: Receive,
+        answer: OneAnswer,
+        headers: dict[str, str],
+        begun: float,
     ) -> None:
         try:
             stores = scope["method"] == "PUT" and self._below(scope).startswith(_OBJECTS)
@@ -172,7 +173,7 @@ class Gate:
             return "too-large", f"{length:,} bytes; at most {most:,}"
         return None
 
-    async def _let_in(self, scope: Scope, receive: Receive, answer: _Answer) -> None:
+    async def _let_in(self, scope: Scope, receive: Receive, answer: OneAnswer) -> None:
         path = str(scope["path"])
 
         async def give_up() -> None:
@@ -187,7 +188,7 @@ class Gate:
         finally:
             self._silence.end(give_up)
 
-    async def _ask(self, scope: Scope, receive: Receive, answer: _Answer) -> None:
+    async def _ask(self, scope: Scope, receive: Receive, answer: OneAnswer) -> None:
         path = str(scope["path"])
         if scope["method"] == "HEAD" and not _ACTS_BY_GET.fullmatch(self._below(scope)):
             scope = {**scope, "method": "GET"}  # whose body the server below leaves out
@@ -196,7 +197,7 @@ class Gate:
         except ProblemError as error:
             await self._turn_away(answer, path, error.code, error.detail)
 
-    async def _turn_away(self, answer: _Answer, path: str, code: str, detail: str) -> None:
+    async def _turn_away(self, answer: OneAnswer, path: str, code: str, detail: str) -> None:
         if answer.status:
             return  # half an answer is out already; the connection ends
         for message in self._refusal(path, code, detail):
@@ -208,7 +209,7 @@ class Gate:
         headers = [
             (b"content-type", MEDIA_TYPE.encode()),
             (b"content-length", str(len(body)).encode()),
-            *([(b"connection", b"close")] if known.status not in _REST_UNREAD else []),
+            *([(b"connection", b"close")] if known.status not in REST_UNREAD else []),
         ]
         if known.status == 401:
             headers.append((b"www-authenticate", b"Bearer"))
@@ -218,58 +219,6 @@ class Gate:
             {"type": "http.response.start", "status": known.status, "headers": headers},
             {"type": "http.response.body", "body": body, "more_body": False},
         )
-
-
-class _Answer:
-    """Sends an answer with the id of its request, once it is noted, and remembers its status.
-
-    Where it was given up, what still comes is noted and not sent: whoever asked has an answer.
-    """
-
-    def __init__(self, send: Send, request_id: str, note: Callable[[int], Awaitable[None]]) -> None:
-        self._send = send
-        self.id = request_id
-        self._note: Callable[[int], Awaitable[None]] | None = note
-        self.status = 0
-        self._given_up = False
-
-    async def __call__(self, message: Message) -> None:
-        if message["type"] == "http.response.start":
-            await self._noted(message["status"])
-        if not self._given_up:
-            await self._say(message)
-
-    async def give_up(self, *messages: Message) -> None:
-        """Say this instead of what is waited for, if nothing of that is out yet."""
-        if not self.status:
-            self._given_up = True
-            for message in messages:
-                await self._say(message)
-
-    async def _noted(self, status: int) -> None:
-        note, self._note = self._note, None
-        if note is None:
-            return
-        try:
-            await note(status)
-        except PetraError as error:
-            _log.exception("an answer could not be noted")
-            raise ProblemError(
-                "unavailable", f"what came of it cannot be noted: {error}"
-            ) from error
-
-    async def _say(self, message: Message) -> None:
-        if message["type"] == "http.response.start":
-            self.status = message["status"]
-            headers = [
-                *message.get("headers", ()),
-                (b"x-request-id", self.id.encode()),
-                (b"x-content-type-options", b"nosniff"),
-            ]
-            if self.status in _REST_UNREAD:
-                headers.append((b"connection", b"close"))
-            message = {**message, "headers": headers}
-        await self._send(message)
 
 
 def _has_body(headers: Mapping[str, str]) -> bool:

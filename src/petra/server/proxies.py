@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import Final
 
-from petra.server.gate import PAST, PROXIED, App, Receive, Scope, Send
+from petra.server.gate import PAST, PROXIED, App, Receive, Scope
+from petra.server.one_answer import Send
 from petra.server.reach import Network, is_here, is_trusted, origin_of
 
 _HEADERS: Final = frozenset(
