@@ -188,6 +188,21 @@ def test_a_playbook_has_versions_and_heat(api: httpx2.Client, prefix: str) -> No
     assert api.get("/playbooks/nobody/heat").json()["code"] == "not-found"
 
 
+def test_what_is_said_of_a_path_is_not_of_another_one_with_the_same_name(
+    api: httpx2.Client,
+) -> None:
+    paths = [f"{place}/{secrets.token_hex(4)}" for place in ("here", "there")]
+    for number, path in enumerate(paths):
+        text = ADDS.replace("name: adds", f"name: twice, path: {path}, version: '{number}'")
+        assert api.put(f"/playbooks/{path}", content=text, headers=AUTHORS).status_code == 201
+    mine = api.post("/executions", json={"playbook": paths[0]}, headers=WAIT).json()["id"]
+    for path, own in zip(paths, ([mine], []), strict=True):
+        heat = api.get(f"/playbooks/{path}/heat").json()
+        assert [one["id"] for one in heat["last"]] == own
+        stands = api.get(f"/playbooks/{path}/standing").json()
+        assert ([one["id"] for one in stands["last"]], stands["open"]) == (own, 0)
+
+
 @pytest.mark.spec("S19")
 @pytest.mark.parametrize("prefix", ["", "team/"])
 def test_a_playbook_says_how_it_stands(api: httpx2.Client, prefix: str) -> None:

@@ -196,8 +196,28 @@ def test_executions_are_found_by_the_path_of_their_playbook_too(api: httpx2.Clie
     assert found(playbook="pathed") == set(ids.values())
     assert found(playbook="far/away", version=1) == {ids["far/away", 1]}
     assert found(playbook="far/away", version=3) == set()
+    first = api.get(f"/executions/{ids['far/away', 1]}").json()["digest"]
+    assert found(playbook="far/away", version=first) == {ids["far/away", 1]}
+    assert found(version=first) == {ids["far/away", 1]}
+    assert found(playbook="near/by", version=first) == set()
+    assert api.get("/executions", params={"version": "1"}).status_code == 400
     act = {"act": "cancel", "filter": {"playbook": "far/away"}, "reason": "over"}
     assert api.post("/operations", params={"dry_run": 1}, json=act).json()["total"] == len(far)
+
+
+@pytest.mark.spec("S16")
+def test_a_version_is_named_by_its_digest_too(api: httpx2.Client) -> None:
+    """Most texts have no version of their own, and all that apply tells of them is the digest."""
+    book = WAITS.replace("metadata: {name: waits}", "metadata: {name: waits, path: by/digest}")
+    texts = (book, book.replace("signal: go", "signal: on"))
+    old, new = (api.post("/playbooks", json={"text": one}).json()["digest"] for one in texts)
+    assert api.get("/playbooks/by/digest").json()["digest"] == new
+    past = api.get("/playbooks/by/digest", params={"version": old})
+    assert (past.status_code, past.json()["digest"], past.json()["text"]) == (200, old, texts[0])
+    begun = api.post("/executions", json={"playbook": "by/digest", "version": old})
+    assert (begun.status_code, begun.json()["digest"]) == (201, old)
+    other = api.post("/executions", json={"playbook": "some/thing", "version": old})
+    assert (other.status_code, other.json()["code"]) == (404, "not-found")
 
 
 def test_a_status_that_there_is_not_is_refused(api: httpx2.Client) -> None:

@@ -5,14 +5,16 @@ Rows have names and digests, not paths; several paths may have one name. So of a
 
 from __future__ import annotations
 
+import re
 from typing import Final, NamedTuple, TypeVar
 
 import msgspec
 
 from petra.namespaces import DEFAULT
 from petra.store.base import Store
-from petra.store.rows import ExecutionFilter, WorkItemFilter
+from petra.store.rows import ExecutionFilter, PlaybookRow, WorkItemFilter
 
+DIGEST: Final = re.compile(r"[0-9a-f]{64}")
 VERSIONS_MAX: Final = 500
 """So many versions of a path are looked for, the latest."""
 
@@ -27,17 +29,28 @@ class NamedPlaybook(NamedTuple):
     digests: tuple[str, ...] = ()
 
 
+async def version_of(
+    store: Store, path: str, version: str | None, namespace: str = DEFAULT
+) -> PlaybookRow | None:
+    """Return a version of a playbook that is named by its path or name; without one, the current one."""
+    row = await store.find_playbook(path, version, namespace)
+    if row is None and version is not None and DIGEST.fullmatch(version):
+        row = await store.playbook(version, namespace)
+        return row if row is not None and path in (row.path, row.name) else None
+    return row
+
+
 async def named(
     store: Store, path: str, version: str | None = None, namespace: str = DEFAULT
 ) -> NamedPlaybook:
-    """Return what rows of executions have of a playbook, or of a version of it; nothing has it where there is none."""
-    row = await store.find_playbook(path, version, namespace)
+    """Return what rows of executions have of a playbook, or of a version of it; nothing has it where there is none.
+
+    A version is what its author calls it, or its digest.
+    """
     if version is not None:
-        return (
-            NamedPlaybook(row.name, (row.digest,))
-            if row is not None
-            else NamedPlaybook(path, (version,))
-        )
+        row = await version_of(store, path, version, namespace)
+        return NamedPlaybook(row.name, (row.digest,)) if row else NamedPlaybook(path, (version,))
+    row = await store.find_playbook(path, None, namespace)
     if row is None or row.path != path or row.name == path:
         return NamedPlaybook(path)
     versions = await store.playbook_versions(path, limit=VERSIONS_MAX, namespace=namespace)

@@ -24,6 +24,7 @@ from petra.server.parameters import Limit, page_size
 from petra.server.problems import ProblemError
 from petra.server.service import Here, TheService
 from petra.server.shapes import Page, PlaybookItem, playbook_item
+from petra.store.named import named
 from petra.store.rows import ExecutionFilter, PlaybookRow
 from petra.story import RunHistory, Story
 
@@ -125,6 +126,12 @@ async def versions_of(
     return Page(items=[playbook_item(row) for row in page], next=more)
 
 
+async def _executions_of(service: TheService, here: Here, row: PlaybookRow) -> ExecutionFilter:
+    """Return which executions are those of a path: another one may have the same name."""
+    found = await named(service.engine.store, row.path, None, here.namespace)
+    return ExecutionFilter(playbook=found.name, digests=found.digests)
+
+
 @get("/playbooks/{path:str}/heat", opt=needs(May.SEE) | answers(Heat))
 async def heat(
     service: TheService, here: Here, path: FromPath[str], last: Limit = 100
@@ -140,7 +147,7 @@ async def heat_of(service: TheService, here: Here, path: str, last: int) -> dict
     row = await service.engine.store.find_playbook(path, None, here.namespace)
     if row is None:
         raise ProblemError("not-found", f"no playbook '{path[:100]}' was applied")
-    wanted = ExecutionFilter(playbook=row.name)
+    wanted = await _executions_of(service, here, row)
     page = await service.desk.executions(here, wanted, limit=last)
     short = [entry for entry in page.rows if entry.version <= LONG]
     stories = [await service.stories.of(entry.row.id) for entry in short]
@@ -194,7 +201,7 @@ async def standing_of(service: TheService, here: Here, path: str) -> dict[str, A
     row = await service.engine.store.find_playbook(path, None, here.namespace)
     if row is None:
         raise ProblemError("not-found", f"no playbook '{path[:100]}' was applied")
-    wanted = ExecutionFilter(playbook=row.name)
+    wanted = await _executions_of(service, here, row)
     page = await service.desk.executions(here, wanted, limit=LAST_SHOWN)
     within = msgspec.structs.replace(wanted, namespace=here.namespace)
     counted = await service.engine.store.count_executions(within, "status")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from typing import Annotated, Any
 
@@ -23,11 +22,11 @@ from petra.server.problems import ProblemError
 from petra.server.resources.filters import Which
 from petra.server.service import Here, TheService, Who
 from petra.server.shapes import Execution, ExecutionItem, Page, execution_item, row_data
+from petra.store.named import DIGEST, version_of
 from petra.store.rows import PlaybookRow, StoredExecution
 
 Seen = Annotated[str | None, HeaderParameter(name="If-None-Match", required=False)]
 Prefer = Annotated[str | None, HeaderParameter(name="Prefer", required=False)]
-DIGEST = re.compile(r"[0-9a-f]{64}")
 SORTS = ("started", "-started")
 Sort = Annotated[str, QueryParameter(schema_extra={"enum": list(SORTS)})]
 
@@ -43,7 +42,7 @@ async def applied_playbook(
 ) -> PlaybookRow:
     """Return what was applied under a path, or under a digest."""
     store = service.engine.store
-    row = await store.find_playbook(path, version, who.namespace)
+    row = await version_of(store, path, version, who.namespace)
     if row is None and version is None and DIGEST.fullmatch(path):
         row = await store.playbook(path, who.namespace)
     if row is None:

@@ -15,7 +15,7 @@ from petra.engine.admit import BUSINESS_KEY
 from petra.server.parameters import STATUSES
 from petra.server.problems import ProblemError
 from petra.server.service import Here, Service, TheService
-from petra.store.named import named
+from petra.store.named import DIGEST, named
 from petra.store.rows import ExecutionFilter
 
 Which = NamedDependency[ExecutionFilter]
@@ -71,7 +71,9 @@ async def filter_of(
     if playbook is not None:
         name, digests = await named(service.engine.store, playbook, version, here.namespace)
     elif version is not None:
-        raise ProblemError("bad-request", "'version' needs 'playbook'")
+        if not DIGEST.fullmatch(version):
+            raise ProblemError("bad-request", "'version' needs 'playbook', unless it is a digest")
+        digests = (version,)
     return ExecutionFilter(
         statuses=tuple(map(_status, status or ())), playbook=name, parent=parent, text=text,
         since=_seconds("since", since), until=_seconds("until", until),

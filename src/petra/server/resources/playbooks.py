@@ -26,6 +26,7 @@ from petra.server.problems import ProblemError
 from petra.server.resources.definitions import heat_of, standing_of, versions_of, with_text
 from petra.server.service import AnyHttpRequest, Here, TheService
 from petra.server.shapes import Page, PlaybookItem, playbook_item
+from petra.store.named import version_of
 from petra.store.trail import noted
 
 
@@ -54,7 +55,7 @@ async def one(
     """Return a playbook with the text of its author; ``…/versions``, ``…/heat``, ``…/standing`` of a path with slashes, too."""
     name = path.lstrip("/")
     page_size(limit), page_size(last, "last")  # wrong is wrong, also where nobody asks for a page
-    row = await service.engine.store.find_playbook(name, version, here.namespace)
+    row = await version_of(service.engine.store, name, version, here.namespace)
     if row is None and name.endswith("/versions"):
         path = name.removesuffix("/versions")
         return Response(await versions_of(service, here, path, limit, cursor))
