@@ -123,6 +123,9 @@ def test_a_comment_is_a_text(api: httpx2.Client) -> None:
     api.post(f"/work-items/{shown['id']}/{item['id']}/comment", json={"text": "look at page 2"})
     records = api.get(f"/executions/{shown['id']}/records").json()["items"]
     assert "look at page 2" in str(records[-1])
+    shown_item = api.get(f"/work-items/{shown['id']}/{item['id']}").json()
+    (comment,) = shown_item["body"]["comments"]
+    assert comment["at"] == shown_item["updated"], "as all times are told"
 
 
 ASKS_TWO = book(

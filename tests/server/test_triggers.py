@@ -6,16 +6,19 @@ import asyncio
 import json
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 import httpx2
+import msgspec
 import pytest
 from server.conftest import TRUSTED, Served, serve
 from server.newcomers import acting_as, user
 from support import forks
 
 from petra.clock import SystemClock
+from petra.desk.trigger_views import watch_data
 from petra.notify.signing import signed
 from petra.server.metrics import TRIGGERS_MAX, events_in_numbers
 
@@ -302,12 +305,38 @@ def test_dead_letters_are_listed_and_tried_again(api: httpx2.Client, hooks: http
     assert (found.status_code, found.json()) == (202, {"state": "dead"})
     [letter] = api.get("/triggers/dying/dead").json()["items"]
     assert "order" in letter["error"]
+    assert msgspec.convert([letter["created"], letter["updated"]], list[datetime])
     _applied(api, "dying", more="key: \"{{ event.body.order | default('none') }}\"\n")
     assert api.post("/triggers/dying/replay", json={"ids": ["x"]}).json()["code"] == "not-found"
     assert api.post("/triggers/dying/replay").json() == {"name": "dying", "replayed": 1}
     tried = api.post("/triggers/dying/test", json={"event": {"body": {"order": 7}}}).json()
     assert (tried["counts"], tried["key"]) == (True, "7")
     assert hooks.post("/dying", json={}).json()["state"] in ("waiting", "duplicate", "started")
+
+
+def test_what_a_trigger_started_last_is_told_with_its_time(
+    api: httpx2.Client, hooks: httpx2.Client
+) -> None:
+    _applied(api, "timed")
+    begun = hooks.post("/timed", json={}).json()["execution"]
+    api.get(f"/executions/{begun}", headers={"Prefer": "wait=30"})
+    [last] = api.get("/triggers/timed").json()["last"]
+    shown = api.get(f"/executions/{begun}").json()
+    told = msgspec.convert([last["started"], last["ended"]], list[datetime])
+    assert told == msgspec.convert([shown["started"], shown["ended"]], list[datetime])
+
+
+def test_when_nobody_listened_is_told_as_times() -> None:
+    watch = {
+        "trouble": "",
+        "until": 20.5,
+        "listening_since": None,
+        "missed": [{"since": 1.0, "until": 2.0}],
+    }
+    assert watch_data(watch) == {
+        "trouble": "", "until": "1970-01-01T00:00:20.500+00:00", "listening_since": None,
+        "missed": [{"since": "1970-01-01T00:00:01+00:00", "until": "1970-01-01T00:00:02+00:00"}],
+    }  # fmt: skip
 
 
 def test_who_may_do_what_with_triggers(server: Served, api: httpx2.Client) -> None:

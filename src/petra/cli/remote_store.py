@@ -216,8 +216,16 @@ def _work_item(item: dict[str, Any]) -> WorkItemRow:
         created=_at(item["created"]) or 0.0, updated=_at(item["updated"]) or 0.0, title=item["title"],
         users=tuple(item["users"]), roles=tuple(item["roles"]), excluded=tuple(item["excluded"]),
         holder=item["holder"], priority=item["priority"], due=_at(item["due"]),
-        body=msgspec.json.encode(item["body"]), namespace=item["namespace"],
+        body=_body(item["body"]), namespace=item["namespace"],
     )  # fmt: skip
+
+
+def _body(body: dict[str, Any] | None) -> bytes:
+    """Return what a work item says as a store has it: with its times in seconds."""
+    if body is None:
+        return b""
+    comments = [{**one, "at": _at(one["at"])} for one in body["comments"]]
+    return msgspec.json.encode({**body, "comments": comments})
 
 
 def _playbook(item: dict[str, Any]) -> PlaybookRow:

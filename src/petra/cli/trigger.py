@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,6 @@ from petra.cli.document_verbs import (
     show,
 )
 from petra.cli.documents import good_document
-from petra.cli.moments import local
 from petra.cli.output import count, tell
 from petra.cli.verbs import Verbs
 from petra.cli.workload import json_value
@@ -64,8 +64,8 @@ def _say_row(trigger: dict[str, Any]) -> None:
         tell(f"  {words}: what was sent then is lost")
 
 
-def _when(at: float) -> str:
-    return f"{local(at):%Y-%m-%d %H:%M:%S}"
+def _when(at: str) -> str:
+    return f"{datetime.fromisoformat(at).astimezone():%Y-%m-%d %H:%M:%S}"
 
 
 @triggers.verb("get", name_argument)

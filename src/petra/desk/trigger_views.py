@@ -7,8 +7,8 @@ from typing import Any
 
 import msgspec
 
+from petra.calendar import written
 from petra.engine.trigger_registry import KeptTrigger
-from petra.kernel.scope import timestamp
 from petra.own_labels import EVENT
 from petra.playbook.trigger import Trigger
 from petra.store.rows import ArrivalRow, StoredExecution
@@ -22,15 +22,29 @@ def trigger_data(
     return {
         "name": trigger.name, "playbook": trigger.playbook, "version": trigger.version, "source": trigger.source,
         "words": in_words(trigger), "document": kept.row.document, "digest": kept.row.digest, "paused": kept.paused,
-        "reason": kept.row.reason or None, "dead": dead, "watch": watch,
+        "reason": kept.row.reason or None, "dead": dead,
+        "watch": watch_data(watch) if watch is not None else None,
         "last": [
             {
                 "execution": entry.row.id, "status": entry.row.status, "key": entry.row.labels.get(EVENT),
-                "started": entry.row.started, "ended": entry.row.ended,
+                "started": _at(entry.row.started), "ended": _at(entry.row.ended),
             }
             for entry in last
         ],
     }  # fmt: skip
+
+
+def watch_data(watch: dict[str, Any]) -> dict[str, Any]:
+    """Return what is noted of a trigger that looks by itself, its times as all others are told."""
+    told: dict[str, Any] = {
+        name: _at(watch[name]) for name in ("until", "listening_since") if name in watch
+    }
+    missed = [{name: _at(at) for name, at in gap.items()} for gap in watch.get("missed", ())]
+    return {**watch, **told, **({"missed": missed} if missed else {})}
+
+
+def _at(at: float | None) -> str | None:
+    return None if at is None else written(at, "UTC")
 
 
 def in_words(trigger: Trigger) -> str:
@@ -52,7 +66,7 @@ def dead_letter(row: ArrivalRow) -> dict[str, Any]:
     """Return a dead letter as it is shown."""
     return {
         "id": row.id, "trigger": row.trigger, "key": row.key, "error": row.error, "attempts": row.attempts,
-        "created": row.created, "updated": row.updated, "event": msgspec.json.decode(row.body) if row.body else None,
+        "created": _at(row.created), "updated": _at(row.updated), "event": msgspec.json.decode(row.body) if row.body else None,
     }  # fmt: skip
 
 
@@ -70,7 +84,7 @@ def troubles(shown: dict[str, Any]) -> list[str]:
     watch = shown["watch"] or {}
     said = [watch["trouble"]] if watch.get("trouble") else []
     for gap in watch.get("missed", [])[-1:]:
-        times = f"{timestamp(gap['since'])} to {timestamp(gap['until'])}"
+        times = f"{gap['since']} to {gap['until']}"
         said.append(f"nobody listened from {times}: what was sent then is lost")
     if shown["dead"]:
         number, name = shown["dead"], shown["name"]

@@ -127,8 +127,14 @@ def work_item(row: WorkItemRow) -> WorkItem:
     return shape_of(
         WorkItem, row, created=moment(row.created), updated=moment(row.updated), due=moment(row.due),
         users=list(row.users), roles=list(row.roles), excluded=list(row.excluded),
-        body=msgspec.json.decode(row.body) if row.body else None,
+        body=_item_body(row.body) if row.body else None,
     )  # fmt: skip
+
+
+def _item_body(raw: bytes) -> dict[str, Any]:
+    body: dict[str, Any] = msgspec.json.decode(raw)
+    comments = [{**one, "at": moment(one["at"])} for one in body["comments"]]
+    return {**body, "comments": comments}
 
 
 def playbook_item(row: PlaybookRow) -> PlaybookItem:

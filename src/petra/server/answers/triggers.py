@@ -16,8 +16,8 @@ class TriggerOutcome(Shape, frozen=True):
     execution: str
     status: str
     key: str | None
-    started: float
-    ended: float | None
+    started: str
+    ended: str | None
 
 
 class TriggerItem(Shape, frozen=True):
@@ -84,8 +84,8 @@ class DeadLetter(Shape, frozen=True):
     key: str
     error: str
     attempts: int
-    created: float
-    updated: float
+    created: str
+    updated: str
     event: Any
 
 

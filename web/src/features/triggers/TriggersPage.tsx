@@ -146,7 +146,7 @@ function Letter({ letter, onReplay }: { letter: DeadLetter; onReplay: () => void
   return (
     <li className="stack tight">
       <div className="row wrap">
-        <Time at={new Date(letter.created * 1000).toISOString()} />
+        <Time at={letter.created} />
         <span className={`${css.trouble} data`}>{letter.error}</span>
         <span className="muted">tried {letter.attempts} ×</span>
         <span className="grow" />
