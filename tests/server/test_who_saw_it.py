@@ -55,6 +55,57 @@ def test_a_change_that_is_sent_again_is_the_same_change(api: httpx2.Client) -> N
     assert first.headers["etag"] == second.headers["etag"]
 
 
+ACTS: dict[str, dict[str, object]] = {
+    "signals/other": {}, "pause": {}, "resume": {}, "cancel": {}, "steps/go/override": {"ok": 1},
+    "steps/go/retry": {}, "groups/none": {"change": "close"}, "migrate": {"playbook": {"text": WAITS}},
+    "rerun": {"from": "go"}, "fork": {"at": 1},
+}  # fmt: skip
+
+
+@pytest.mark.spec("S12")
+@pytest.mark.parametrize("act", ACTS)
+def test_every_act_is_done_to_what_was_seen(api: httpx2.Client, act: str) -> None:
+    shown = started(api, WAITS)
+    path, stale = f"/executions/{shown['id']}", {"If-Match": '"1"'}
+    refused = api.post(f"{path}/{act}", json=ACTS[act], headers=stale)
+    assert (refused.status_code, refused.json()["code"]) == (412, "stale"), refused.text
+    assert "its version is 2, not 1" in refused.json()["detail"]
+    tried = api.post(f"{path}/{act}", json=ACTS[act], headers=stale, params={"dry_run": "1"})
+    assert "moved on" in (tried.json().get("refused") or tried.json()["detail"])
+    now = {"If-Match": api.get(path).headers["etag"]}
+    assert api.post(f"{path}/{act}", json=ACTS[act], headers=now).status_code != 412
+    ended = api.post(f"{path}/cancel").status_code in (200, 409)
+    late = api.post(f"{path}/pause", headers=now)
+    assert ended
+    assert (late.status_code, late.json()["code"]) == (412, "stale"), "though it has ended, too"
+
+
+def test_an_act_answers_with_the_tag_that_the_next_one_may_name(api: httpx2.Client) -> None:
+    path = f"/executions/{started(api, WAITS)['id']}"
+    tag = api.get(path).headers["etag"]
+    for act in ("pause", "resume", "signals/go"):
+        done = api.post(f"{path}/{act}", headers={"If-Match": tag, "Prefer": "wait=30"})
+        assert done.status_code == 200, done.text
+        tag = done.headers["etag"]
+    assert tag == api.get(path).headers["etag"]
+
+
+def test_an_act_under_a_key_is_answered_by_what_was_sent(api: httpx2.Client) -> None:
+    path = f"/executions/{started(api, WAITS)['id']}"
+    api.post(f"{path}/pause")
+    key = {"Idempotency-Key": f"on-{path}"}
+    first, second = (api.post(f"{path}/resume", json={"reason": "a"}, headers=key) for _ in "12")
+    assert (first.status_code, first.json()) == (200, second.json())
+    other = api.post(f"{path}/resume", json={"reason": "b"}, headers=key)
+    assert (other.status_code, other.json()["code"]) == (422, "key-reused"), "its reason differs"
+    seen_since = api.post(
+        f"{path}/resume", json={"reason": "a"}, headers={**key, "If-Match": '"3"'}
+    )
+    assert seen_since.status_code == 200, (
+        "it was done then: what was seen is no part of the question"
+    )
+
+
 @pytest.mark.parametrize("seen", ["zzz", '"99999999999999999999"', '"-1"'])
 def test_a_version_that_cannot_be_is_stale(api: httpx2.Client, seen: str) -> None:
     path = f"/executions/{started(api, WAITS)['id']}/ctx"

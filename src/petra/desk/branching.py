@@ -17,9 +17,10 @@ from petra.desk.result import records_of
 from petra.desk.starting import gathered
 from petra.engine import Answered, Engine
 from petra.engine.answers import AsSent
+from petra.engine.catalogue import StaleError
 from petra.errors import MalformedError, UsageError
 from petra.kernel import Program, Record, State
-from petra.kernel.commands import Fork, at
+from petra.kernel.commands import Fork, at, moved_on
 from petra.kernel.fork import fork, rerun
 from petra.kernel.migration import UnfitError, examined, forked
 
@@ -37,10 +38,13 @@ async def past_of(engine: Engine, who: Principal, request: ForkRequest) -> Past:
     """Return the past that a branch would have.
 
     Raises:
+        StaleError: it has gone on since somebody looked.
         UsageError: there is no such past, or it does not fit what it is to go on with.
     """
     who.must(May.SEE)
     records = await records_of(engine.store, request.origin)
+    if request.seen not in (None, len(records)):
+        raise StaleError(moved_on(len(records), request.seen))
     past, state = await beside_the_loop(len(records), lambda: _past(records, request))
     program = await engine.cache.definition(state)
     if not request.playbook:

@@ -18,6 +18,7 @@ from petra.desk.items import meant
 from petra.desk.letting_in import ITEMS, admitted, narrowed
 from petra.desk.principal import May, Principal
 from petra.desk.removing import removed
+from petra.desk.requests import question_of
 from petra.desk.resting import ENDED, FOLLOWED_S, OVER, Resting
 from petra.desk.result import Result, records_of, refusal, result_of
 from petra.desk.starting import How
@@ -268,7 +269,7 @@ class Desk:
             execution,
             lambda now: at(signed, now),
             command=request,
-            request=sent or msgspec.to_builtins(signed),
+            request=sent or question_of(signed),
         )
 
     async def give(self, who: Principal, execution: str, command: c.CallerCommand) -> None:

@@ -37,6 +37,8 @@ async def move(
             )
         )  # fmt: skip
         known = request.id and await engine.store.answer(request.id)
+        if request.seen not in (None, entry.state.seq) and not known:
+            return Answered(request.execution, c.moved_on(entry.state.seq, request.seen))
         plan = examined(entry.program, target, entry.state, request.renamed)
         if plan.faults and not known:
             return Answered(request.execution, "; ".join(plan.faults))

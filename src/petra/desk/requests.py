@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 
-from petra.kernel.commands import CallerCommand
+from petra.kernel.commands import Act, CallerCommand, PatchCtx
 
 
 class Beside(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -48,7 +48,8 @@ class Begin(Request, frozen=True, tag="begin"):
 class ForkRequest(Request, frozen=True, tag="branch"):
     """Start an execution with the past of another one: up to a record, or before a step was last started.
 
-    It may go on with another playbook, given as text, and with other values in its workload.
+    It may go on with another playbook, given as text, and with other values in its workload. ``seen`` is the version of the other one
+    that somebody looked at; where that has moved on, it is refused.
     """
 
     origin: str
@@ -59,16 +60,21 @@ class ForkRequest(Request, frozen=True, tag="branch"):
     renamed: dict[str, str] = {}
     workload: dict[str, Any] | None = None
     beside: Beside | None = None
+    seen: int | None = None
 
 
 class Move(Request, frozen=True, tag="move"):
-    """Move a live execution to another definition, given as text; steps are called otherwise as ``renamed`` says."""
+    """Move a live execution to another definition, given as text; steps are called otherwise as ``renamed`` says.
+
+    ``seen`` is as for ``ForkRequest``.
+    """
 
     playbook: str
     renamed: dict[str, str] = {}
     actor: str = ""
     reason: str = ""
     beside: Beside | None = None
+    seen: int | None = None
 
 
 class Apply(Request, frozen=True, tag="apply"):
@@ -153,3 +159,14 @@ class Reply(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     refused: str = ""
     error: str = ""
     result: dict[str, Any] | None = None
+
+
+_ALWAYS_AS_SEEN: Final = (PatchCtx, Act)
+
+
+def question_of(asked: CallerCommand) -> dict[str, Any]:
+    """Return a command as older versions compared it, too: most of them knew none that is for what somebody saw."""
+    question: dict[str, Any] = msgspec.to_builtins(asked)
+    if asked.at is None and not isinstance(asked, _ALWAYS_AS_SEEN):
+        del question["at"]
+    return question

@@ -125,8 +125,10 @@ async def tried_move(engine: Engine, request: Move) -> DryRun:
     entry = await engine.view(request.execution)
     status, reason = status_of(entry.program, entry.state)
     plan = examined(entry.program, target, entry.state, request.renamed)
-    if plan.faults:
-        refused = "; ".join(plan.faults)
+    is_seen = request.seen in (None, entry.state.seq)
+    if plan.faults or not is_seen:
+        moved = c.moved_on(entry.state.seq, request.seen)
+        refused = "; ".join(plan.faults) if is_seen else moved
         return DryRun(
             sentence=f"It would be refused: {refused}.",
             refused=refused,

@@ -141,7 +141,22 @@ class Tick(Command, frozen=True, tag="tick"):
     """Time has passed."""
 
 
-class SendSignal(Asked, frozen=True, kw_only=True, tag="signal"):
+MOVED_ON = "it has moved on"
+"""How the refusal begins of a command that was given for another version."""
+
+
+def moved_on(version: int, seen: int | None) -> str:
+    """Say that an execution is not as somebody saw it."""
+    return f"{MOVED_ON}: its version is {version}, not {seen}"
+
+
+class Steering(Asked, frozen=True, kw_only=True):
+    """What somebody does to an execution that they look at: ``at`` is the version that they saw; one that has moved on refuses."""
+
+    at: int | None = None
+
+
+class SendSignal(Steering, frozen=True, kw_only=True, tag="signal"):
     """A signal from outside."""
 
     name: str
@@ -149,20 +164,15 @@ class SendSignal(Asked, frozen=True, kw_only=True, tag="signal"):
     key: Any = None
 
 
-MOVED_ON = "it has moved on"
-"""How the refusal begins of a command that was given for another version."""
-
-
-class PatchCtx(Asked, frozen=True, kw_only=True, tag="patch"):
-    """An operator changes ctx. ``at`` is the version that they saw; an execution that has moved on refuses."""
+class PatchCtx(Steering, frozen=True, kw_only=True, tag="patch"):
+    """An operator changes ctx."""
 
     values: dict[str, Any]
     reason: str = ""
-    at: int | None = None
 
 
-class Act(Asked, frozen=True, kw_only=True, tag="act"):
-    """Somebody acts on a work item (S14). ``at`` is the version that they saw; an execution that has moved on refuses."""
+class Act(Steering, frozen=True, kw_only=True, tag="act"):
+    """Somebody acts on a work item (S14)."""
 
     item: str
     act: str
@@ -173,10 +183,9 @@ class Act(Asked, frozen=True, kw_only=True, tag="act"):
     reason: str = ""
     on_behalf_of: str | None = None
     admin: bool = False
-    at: int | None = None
 
 
-class ChangeGroup(Asked, frozen=True, kw_only=True, tag="group"):
+class ChangeGroup(Steering, frozen=True, kw_only=True, tag="group"):
     """An operator changes a live group: add, close, cancel, complete."""
 
     group: str
@@ -193,23 +202,23 @@ class ChildEnded(Command, frozen=True, tag="child"):
     error: Error | None = None
 
 
-class Pause(Asked, frozen=True, kw_only=True, tag="pause"):
+class Pause(Steering, frozen=True, kw_only=True, tag="pause"):
     """Stop new firings."""
 
     reason: str = ""
 
 
-class Resume(Asked, frozen=True, kw_only=True, tag="resume"):
+class Resume(Steering, frozen=True, kw_only=True, tag="resume"):
     """Go on."""
 
 
-class Cancel(Asked, frozen=True, kw_only=True, tag="cancel"):
+class Cancel(Steering, frozen=True, kw_only=True, tag="cancel"):
     """Stop everything; the execution ends aborted."""
 
     reason: str = ""
 
 
-class Override(Asked, frozen=True, kw_only=True, tag="override"):
+class Override(Steering, frozen=True, kw_only=True, tag="override"):
     """An operator decides the outcome of a step that runs or waits."""
 
     step: str
@@ -219,7 +228,7 @@ class Override(Asked, frozen=True, kw_only=True, tag="override"):
     reason: str = ""
 
 
-class Retry(Asked, frozen=True, kw_only=True, tag="retry"):
+class Retry(Steering, frozen=True, kw_only=True, tag="retry"):
     """An operator has a step that is an incident handed out once more."""
 
     step: str

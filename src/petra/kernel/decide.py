@@ -381,19 +381,19 @@ def _tick(turn: Turn, _command: c.Tick) -> None:
     _fire_due(turn, before=None)
 
 
-def _unmoved(turn: Turn, seen: int | None) -> None:
-    """Refuse what was asked of another version than the one there is."""
-    if seen is not None and seen != turn.state.seq:
-        raise RefusedError(f"{c.MOVED_ON}: its version is {turn.state.seq}, not {seen}")
+def _as_seen(handle: Callable[[Turn, Any], None]) -> Callable[[Turn, Any], None]:
+    """Return what handles a command, and refuses one that was given for another version than the one there is."""
 
+    def handled(turn: Turn, command: c.Steering) -> None:
+        seen = command.at
+        if seen is not None and seen != turn.state.seq:
+            raise RefusedError(c.moved_on(turn.state.seq, seen))
+        handle(turn, command)
 
-def _act(turn: Turn, command: c.Act) -> None:
-    _unmoved(turn, command.at)
-    human.act(turn, command)
+    return handled
 
 
 def _patch(turn: Turn, command: c.PatchCtx) -> None:
-    _unmoved(turn, command.at)
     for key, value in command.values.items():
         declared = turn.program.spec.ctx.get(key)
         if declared is not None and isinstance(declared.schema, dict):
@@ -561,17 +561,17 @@ _COMMANDS: dict[type, Callable[[Turn, Any], None]] = {
     c.LeaseExpired: _lease_expired,
     c.TakeBack: _take_back,
     c.Tick: _tick,
-    c.SendSignal: tasks.signal,
-    c.PatchCtx: _patch,
-    c.Act: _act,
-    c.ChangeGroup: _group,
+    c.SendSignal: _as_seen(tasks.signal),
+    c.PatchCtx: _as_seen(_patch),
+    c.Act: _as_seen(human.act),
+    c.ChangeGroup: _as_seen(_group),
     c.ChildEnded: _child_ended,
     c.Steer: schedules.steer,
-    c.Pause: _pause,
-    c.Resume: _resume,
-    c.Cancel: _cancel,
-    c.Override: _override,
-    c.Retry: incidents.retry,
+    c.Pause: _as_seen(_pause),
+    c.Resume: _as_seen(_resume),
+    c.Cancel: _as_seen(_cancel),
+    c.Override: _as_seen(_override),
+    c.Retry: _as_seen(incidents.retry),
     c.Migrate: _migrate,
     c.GivePermit: set_going.give,
     c.RefusePermit: permits.refused,

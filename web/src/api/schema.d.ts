@@ -330,7 +330,7 @@ export interface paths {
         head?: never;
         /**
          * PatchCtx
-         * @description Change values of ctx; with ``If-Match``, only if nothing happened since that version.
+         * @description Change values of ctx.
          */
         patch: operations["ApiV1ExecutionsCtxPatchCtx"];
         trace?: never;
@@ -2497,7 +2497,7 @@ export interface components {
     schemas: {
         /**
          * Act
-         * @description Somebody acts on a work item (S14). ``at`` is the version that they saw; an execution that has moved on refuses.
+         * @description Somebody acts on a work item (S14).
          */
         Act: {
             act: string;
@@ -2845,6 +2845,8 @@ export interface components {
         Cancel: {
             /** @default  */
             actor: string;
+            /** @default null */
+            at: number | null;
             /** @default  */
             by: string;
             now: number;
@@ -2878,6 +2880,8 @@ export interface components {
         ChangeGroup: {
             /** @default  */
             actor: string;
+            /** @default null */
+            at: number | null;
             /** @default  */
             by: string;
             change: string;
@@ -2980,13 +2984,13 @@ export interface components {
          */
         DeadLetter: {
             attempts: number;
-            created: number;
+            created: string;
             error: string;
             event: unknown;
             id: string;
             key: string;
             trigger: string;
-            updated: number;
+            updated: string;
         };
         /**
          * DeadLetterPage
@@ -3306,7 +3310,8 @@ export interface components {
          * ForkRequest
          * @description Start an execution with the past of another one: up to a record, or before a step was last started.
          *
-         *         It may go on with another playbook, given as text, and with other values in its workload.
+         *         It may go on with another playbook, given as text, and with other values in its workload. ``seen`` is the version of the other one
+         *         that somebody looked at; where that has moved on, it is refused.
          */
         ForkRequest: {
             /** @default null */
@@ -3326,6 +3331,8 @@ export interface components {
             };
             /** @default true */
             rest: boolean;
+            /** @default null */
+            seen: number | null;
             /** @default null */
             step: string | null;
             /** @enum {unknown} */
@@ -3891,6 +3898,8 @@ export interface components {
         /**
          * Move
          * @description Move a live execution to another definition, given as text; steps are called otherwise as ``renamed`` says.
+         *
+         *         ``seen`` is as for ``ForkRequest``.
          */
         Move: {
             /** @default  */
@@ -3908,6 +3917,8 @@ export interface components {
             };
             /** @default true */
             rest: boolean;
+            /** @default null */
+            seen: number | null;
             /** @enum {unknown} */
             type: "move";
         };
@@ -4236,6 +4247,8 @@ export interface components {
         Override: {
             /** @default  */
             actor: string;
+            /** @default null */
+            at: number | null;
             /** @default  */
             by: string;
             /** @default null */
@@ -4280,7 +4293,7 @@ export interface components {
         };
         /**
          * PatchCtx
-         * @description An operator changes ctx. ``at`` is the version that they saw; an execution that has moved on refuses.
+         * @description An operator changes ctx.
          */
         PatchCtx: {
             /** @default  */
@@ -4311,6 +4324,8 @@ export interface components {
         Pause: {
             /** @default  */
             actor: string;
+            /** @default null */
+            at: number | null;
             /** @default  */
             by: string;
             now: number;
@@ -4743,6 +4758,8 @@ export interface components {
         Resume: {
             /** @default  */
             actor: string;
+            /** @default null */
+            at: number | null;
             /** @default  */
             by: string;
             now: number;
@@ -4756,6 +4773,8 @@ export interface components {
         Retry: {
             /** @default  */
             actor: string;
+            /** @default null */
+            at: number | null;
             /** @default  */
             by: string;
             now: number;
@@ -4947,6 +4966,8 @@ export interface components {
         SendSignal: {
             /** @default  */
             actor: string;
+            /** @default null */
+            at: number | null;
             /** @default  */
             by: string;
             /** @default null */
@@ -5396,10 +5417,10 @@ export interface components {
          * @description What came of an event.
          */
         TriggerOutcome: {
-            ended: number | null;
+            ended: string | null;
             execution: string;
             key: string | null;
-            started: number;
+            started: string;
             status: string;
         };
         /**
@@ -7151,6 +7172,7 @@ export interface operations {
                 dry_run?: boolean;
             };
             header?: {
+                "If-Match"?: string;
                 "Idempotency-Key"?: string;
                 Prefer?: string;
             };
@@ -7994,6 +8016,7 @@ export interface operations {
                 dry_run?: boolean;
             };
             header?: {
+                "If-Match"?: string;
                 "Idempotency-Key"?: string;
                 Prefer?: string;
             };
@@ -8213,6 +8236,7 @@ export interface operations {
                 dry_run?: boolean;
             };
             header?: {
+                "If-Match"?: string;
                 "Idempotency-Key"?: string;
             };
             path: {
@@ -8396,6 +8420,7 @@ export interface operations {
                 dry_run?: boolean;
             };
             header?: {
+                "If-Match"?: string;
                 "Idempotency-Key"?: string;
                 Prefer?: string;
             };
@@ -8500,6 +8525,7 @@ export interface operations {
                 dry_run?: boolean;
             };
             header?: {
+                "If-Match"?: string;
                 "Idempotency-Key"?: string;
                 Prefer?: string;
             };
@@ -8646,6 +8672,7 @@ export interface operations {
                 dry_run?: boolean;
             };
             header?: {
+                "If-Match"?: string;
                 "Idempotency-Key"?: string;
                 Prefer?: string;
             };
@@ -8845,6 +8872,7 @@ export interface operations {
                 dry_run?: boolean;
             };
             header?: {
+                "If-Match"?: string;
                 "Idempotency-Key"?: string;
                 Prefer?: string;
             };
@@ -9215,6 +9243,7 @@ export interface operations {
                 dry_run?: boolean;
             };
             header?: {
+                "If-Match"?: string;
                 "Idempotency-Key"?: string;
                 Prefer?: string;
             };
@@ -9357,6 +9386,7 @@ export interface operations {
                 dry_run?: boolean;
             };
             header?: {
+                "If-Match"?: string;
                 "Idempotency-Key"?: string;
             };
             path: {
@@ -9426,6 +9456,7 @@ export interface operations {
                 dry_run?: boolean;
             };
             header?: {
+                "If-Match"?: string;
                 "Idempotency-Key"?: string;
             };
             path: {
@@ -14043,7 +14074,7 @@ export interface operations {
                      *       "items": [
                      *         {
                      *           "attempts": 1,
-                     *           "created": 1795039009.4857714,
+                     *           "created": "2026-11-18T21:56:49.485+00:00",
                      *           "error": "event.body.order is undefined; give it a value with default(…)",
                      *           "event": {
                      *             "body": {},
@@ -14064,7 +14095,7 @@ export interface operations {
                      *           "id": "arr_71cbc9aa1f22f99da04cf01a",
                      *           "key": "one:0566af79f5a9378546de3931",
                      *           "trigger": "dying",
-                     *           "updated": 1795039009.485815
+                     *           "updated": "2026-11-18T21:56:49.485+00:00"
                      *         }
                      *       ],
                      *       "next": null
@@ -15300,7 +15331,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "text/plain; version=0.0.4; charset=utf-8": string;
+                    "text/plain; version=0.0.4": string;
                 };
             };
             400: components["responses"]["Problem400"];

@@ -1,4 +1,7 @@
-"""Branches: executions that begin with the past of another one (S13); and those that go on by another definition (S23)."""
+"""Branches: executions that begin with the past of another one (S13); and those that go on by another definition (S23).
+
+With ``If-Match`` only if nothing happened since the version in that tag in the execution whose past it is, or that is moved.
+"""
 
 from __future__ import annotations
 
@@ -14,12 +17,14 @@ from petra.desk.ids import chosen_id
 from petra.desk.moving import move
 from petra.desk.principal import May
 from petra.desk.trying import DryRun, tried_branch, tried_move
+from petra.server.act_bodies import Body
+from petra.server.conditions import IfMatch, entity_tag, version_seen
 from petra.server.needs import needs
 from petra.server.openapi import tries
 from petra.server.parameters import wait_of
 from petra.server.problems import ProblemError
 from petra.server.repeats import Key, Keyed, asked_under
-from petra.server.resources.acts import Body, Trial
+from petra.server.resources.acts import Trial, refusal
 from petra.server.resources.executions import (
     Prefer,
     Text,
@@ -64,6 +69,7 @@ async def rerun(
     request: AnyHttpRequest,
     execution: FromPath[str],
     data: JSONBody[Rerun],
+    if_match: IfMatch = None,
     key: Key = None,
     prefer: Prefer = None,
     *,
@@ -71,8 +77,9 @@ async def rerun(
 ) -> Response[Execution | DryRun]:
     """Start an execution with the past of this one up to before a step was last started."""
     asked = await asked_under(service, request, who, key, f"rerun {execution}")
+    seen = version_seen(if_match)
     return await _begin(
-        service, who, execution, data, asked, prefer, dry_run=dry_run, step=data.step
+        service, who, execution, data, asked, prefer, dry_run=dry_run, seen=seen, step=data.step
     )
 
 
@@ -87,6 +94,7 @@ async def fork(
     request: AnyHttpRequest,
     execution: FromPath[str],
     data: JSONBody[ForkBody],
+    if_match: IfMatch = None,
     key: Key = None,
     prefer: Prefer = None,
     *,
@@ -94,7 +102,10 @@ async def fork(
 ) -> Response[Execution | DryRun]:
     """Start an execution with the past of this one up to a record."""
     asked = await asked_under(service, request, who, key, f"fork {execution}")
-    return await _begin(service, who, execution, data, asked, prefer, dry_run=dry_run, at=data.at)
+    seen = version_seen(if_match)
+    return await _begin(
+        service, who, execution, data, asked, prefer, dry_run=dry_run, seen=seen, at=data.at
+    )
 
 
 async def _going_on(service: TheService, who: Who, data: BranchBody, asked: Keyed) -> str:
@@ -119,6 +130,7 @@ async def _begin(
     prefer: str | None,
     *,
     dry_run: bool,
+    seen: int | None,
     step: str | None = None,
     at: int | None = None,
 ) -> Response[Execution | DryRun]:
@@ -126,7 +138,7 @@ async def _begin(
     wanted = ForkRequest(
         id=asked.command, execution=chosen_id(who.namespace, data.id) if data.id else service.desk.new_id(),
         origin=origin, step=step, at=at,
-        playbook=text, workload=data.set, reason=data.reason, rest=False,
+        playbook=text, workload=data.set, reason=data.reason, rest=False, seen=seen,
     )  # fmt: skip
     wait = wait_of(prefer)
     if dry_run:
@@ -159,11 +171,12 @@ async def migrate(
     request: AnyHttpRequest,
     execution: FromPath[str],
     data: JSONBody[MigrateBody],
+    if_match: IfMatch = None,
     key: Key = None,
     prefer: Prefer = None,
     *,
     dry_run: Trial = False,
-) -> Execution | DryRun:
+) -> Response[Execution | DryRun]:
     """Move a live execution to another definition, if that is proved to fit; steps are called otherwise as ``renamed`` says."""
     wait = wait_of(prefer)
     asked = await asked_under(service, request, who, key, f"migrate {execution}")
@@ -172,14 +185,16 @@ async def migrate(
         text = await definition_text(service, who, data.playbook, data.version)
         wanted = Move(
             id=asked.command, execution=execution, playbook=text, renamed=data.renamed, reason=data.reason, rest=False,
+            seen=version_seen(if_match),
         )  # fmt: skip
         if dry_run:
-            return await tried_move(service.engine, wanted)
+            return Response(await tried_move(service.engine, wanted))
         answered = await move(service.engine, who, wanted, asked.sent)
     if answered.refused:
-        raise ProblemError("refused", answered.refused)
+        raise refusal(answered.refused)
     await wait_for_rest(service, who, execution, wait)
-    return await shown_execution(service, who, execution)
+    shown = await shown_execution(service, who, execution)
+    return Response(shown, headers=entity_tag(shown.version))
 
 
 def router(base: str) -> Router:

@@ -20,12 +20,12 @@ from petra.kernel.scope import View, scope, view_of
 from petra.kernel.scope import whole as whole_view
 from petra.kernel.state import ReadyToken, State, StepRun
 from petra.references import NeededError
+from petra.server.act_bodies import Body
 from petra.server.answers.stories import Evaluation, Explained, Then, TokenThen
 from petra.server.needs import needs
 from petra.server.openapi import answers
 from petra.server.parameters import Limit, Number, NumberInPath, page_size
 from petra.server.problems import ProblemError
-from petra.server.resources.acts import Body
 from petra.server.resources.explaining import with_acts
 from petra.server.service import TheService
 from petra.server.shapes import Page

@@ -184,7 +184,7 @@ async def act(
         who, execution, command, request=asked.command, sent=asked.sent
     )
     if answered.refused:
-        raise refusal(answered.refused)
+        raise refusal(answered.refused, command.at, answered.version)
     in_time = await wait_for_rest(service, who, execution, wait)
     shown = await shown_execution(service, who, execution)
     headers = entity_tag(shown.version)
