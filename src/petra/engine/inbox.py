@@ -21,7 +21,8 @@ class Inbox:
     def __init__(self, most: int = INBOX_MAX) -> None:
         self._most = most
         self._waiting: deque[Submission] = deque()
-        self._some = asyncio.Event()
+        self._reader: asyncio.Future[None] | None = None
+        """Where the reader waits for something, or waited last."""
         self._room = asyncio.Event()
         self._room.set()
         self._ended = False
@@ -35,7 +36,7 @@ class Inbox:
     def push(self, request: Submission) -> None:
         """Take a request at once, full or not."""
         if not self._waiting:  # else the reader knows
-            self._some.set()
+            self._wake()
         self._waiting.append(request)
         if len(self._waiting) >= self._most:
             self._room.clear()
@@ -44,7 +45,11 @@ class Inbox:
         """Take requests before all others, in their order: they had been taken from here before."""
         self._waiting.extendleft(reversed(requests))
         if requests:
-            self._some.set()
+            self._wake()
+
+    def _wake(self) -> None:
+        if self._reader is not None and not self._reader.done():
+            self._reader.set_result(None)
 
     @property
     def is_full(self) -> bool:
@@ -59,8 +64,8 @@ class Inbox:
     async def take(self, most: int) -> list[Submission]:
         """Wait for something, then return up to ``most`` requests, oldest first; nothing: it is the end."""
         while not self._waiting and not self._ended:
-            self._some.clear()
-            await self._some.wait()
+            self._reader = asyncio.get_running_loop().create_future()
+            await self._reader
         waiting = self._waiting
         taken = [waiting.popleft() for _ in range(min(most, len(waiting)))]
         if len(waiting) < self._most:
@@ -70,7 +75,7 @@ class Inbox:
     def end(self) -> None:
         """Let the reader go once it has taken what waits."""
         self._ended = True
-        self._some.set()
+        self._wake()
         self._room.set()
 
     def drain(self) -> list[Submission]:

@@ -442,8 +442,8 @@ class State(Struct, gc=False):
             del self.incidents[run_id]
         return run
 
-    def _free(self, resources: list[tuple[str, str, int]]) -> None:
-        for name, key, units in resources:
+    def _free(self, held: list[tuple[str, str, int]]) -> None:
+        for name, key, units in held:
             self.held[name, key] -= units
             if not self.held[name, key]:
                 del self.held[name, key]
@@ -550,7 +550,8 @@ class State(Struct, gc=False):
         for group_id, index in reversed(stack):
             group = self.groups.get(group_id)
             if group is not None:
-                enter(group.living, index, member)
+                if group.living.setdefault(index, member) is not member:  # others live there
+                    enter(group.living, index, member)
                 if group.fired:
                     return  # its join went on without: it is detached from the branches around
 
@@ -558,7 +559,10 @@ class State(Struct, gc=False):
         for group_id, index in stack:
             group = self.groups.get(group_id)
             if group is not None:
-                leave(group.living, index, member)
+                if group.living.get(index) == member:  # alone, as most do
+                    del group.living[index]
+                else:
+                    leave(group.living, index, member)
 
     def arrived(self, member: str) -> tuple[int, int]:
         """Return what members of a group are ordered by: tokens by arrival, runs by start, groups by origin."""
@@ -578,8 +582,7 @@ class State(Struct, gc=False):
         return self.due[0][0] if self.due else None
 
 
-MASK = 2**256 - 1
-"""The hash of a marking is the sum over its tokens, in any order."""
+MASK = 2**256 - 1  # the hash of a marking is the sum over its tokens, in any order
 
 
 def hash_of(token: str, step: str, place: str) -> int:
