@@ -227,9 +227,12 @@ def _in_file(error: click.UsageError) -> str:
 
 
 @petra.command("version")
-def version() -> None:
+@click.option(
+    "-o", "--output", type=click.Choice(["text", "json"]), default="text", help="How to print it."
+)  # fmt: skip
+def version(output: str) -> None:
     """Print the version."""
-    click.echo(__version__)
+    click.echo(__version__ if output == "text" else f'{{"version": "{__version__}"}}')
 
 
 def _complain(words: str) -> None:

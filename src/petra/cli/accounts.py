@@ -234,7 +234,8 @@ def list_tokens(server: str | None, home: Path, output: str) -> None:
 @click.argument("name", metavar="ID")
 @server_option
 @folder_option
-def revoke_token(name: str, server: str | None, home: Path) -> None:
+@as_json
+def revoke_token(name: str, server: str | None, home: Path, output: str) -> None:
     """Let a token in no more."""
 
     async def here(register: Register, _: Audit) -> None:
@@ -242,7 +243,7 @@ def revoke_token(name: str, server: str | None, home: Path) -> None:
 
     call = ("DELETE", f"/tokens/{quote(name, safe='')}", None)
     done(home, server, here, call, f"petra token revoke {name}")
-    tell(f"revoked {name}")
+    _say({"id": name, "revoked": True}, output, f"revoked {name}")
 
 
 def say_rows(rows: Sequence[tuple[str, ...]], nothing: str) -> None:

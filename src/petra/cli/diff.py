@@ -11,7 +11,7 @@ import click
 from petra.cli.home import find, look
 from petra.cli.output import as_json, cut, print_json, tell
 from petra.cli.place import home_option
-from petra.cli.show import short
+from petra.cli.values import short
 from petra.desk.comparing import compared
 from petra.embedded import records_of
 from petra.engine.cache import Cache, Entry

@@ -11,6 +11,7 @@ from typing import Any
 
 import click
 import msgspec
+from msgspec.structs import replace
 
 from petra.cli.home import (
     EXIT,
@@ -26,10 +27,12 @@ from petra.cli.home import (
 from petra.cli.moments import Days, clock
 from petra.cli.output import Quoted, as_json, cut, print_json, print_text, tell
 from petra.cli.place import home_option
-from petra.cli.show import short, summary, trace_of
+from petra.cli.show import summary, trace_of
+from petra.cli.values import short
 from petra.clock import SystemClock
 from petra.control import GoneError
 from petra.desk import Look
+from petra.desk.whole_values import has_references, whole
 from petra.embedded import Result, records_of, result_of
 from petra.engine.authority import may_read
 from petra.engine.cache import Cache, Entry
@@ -106,18 +109,24 @@ def _value(execution: str, value: Any, option: str) -> str:
 @click.option("--step", metavar="STEP", help="The latest result of a step instead.")
 @click.option("--ctx", "key", metavar="KEY", help="A key of ctx instead.")
 @home_option
-def result(execution: str, home: Path, *, step: str | None, key: str | None) -> None:
+@as_json
+def result(execution: str, home: Path, output: str, *, step: str | None, key: str | None) -> None:
     """Print the output of an execution as JSON; what is stored apart is fetched.
 
-    Bytes are written as they are.
+    Bytes are written as they are. While there is no output yet, it is null and the exit code says why: 3 waiting, 4 stuck.
     """
+    del output  # it is JSON either way
 
     async def asking(store: Store, cache: Cache) -> tuple[Result, Any]:
         entry = await find(store, cache, execution)
-        value = _chosen(entry, step, key)
+        found, value = result_of(entry), _chosen(entry, step, key)
         if is_reference(value):
-            value = await fetched(home, store, entry, value)
-        return result_of(entry), value
+            return found, await fetched(home, store, entry, value)
+        holder = replace(found, output=value, ctx={})
+        if has_references(holder):
+            objects = objects_for(home, entry.state.id)
+            holder = await whole(holder, entry.state, store, objects)
+        return found, holder.output
 
     execution_result, value = look(home, asking)
     if isinstance(value, bytes):

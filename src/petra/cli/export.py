@@ -27,7 +27,7 @@ from petra.store.base import Store
     help="xes: the life of each activity, or the firings of the net, for token replay.",
 )  # fmt: skip
 @click.option(
-    "-o", "--output", type=click.Path(path_type=Path, dir_okay=False), help="A file; stdout without it."
+    "-o", "--output", type=click.Path(path_type=Path, dir_okay=False), help="A file; stdout without it, and with 'json'."
 )  # fmt: skip
 @home_option
 def command(execution: str, home: Path, *, form: str, profile: str, output: Path | None) -> None:
@@ -43,6 +43,8 @@ def command(execution: str, home: Path, *, form: str, profile: str, output: Path
         status, _ = status_of(entry.program, entry.state)
         return ExportedLog(entry.state.id, entry.program.playbook, records, status)
 
+    if output is not None and _no_file(str(output), form):
+        output = None
     log = look(home, asking)
     text = PROFILES[profile](log) if form == "xes" else FORMS[form](log)
     if output is None:
@@ -56,3 +58,17 @@ def command(execution: str, home: Path, *, form: str, profile: str, output: Path
     except OSError as error:
         raise UsageError(f"{output} cannot be written: {error.strerror or error}") from None
     tell(f"wrote {output}", err=True)
+
+
+def _no_file(name: str, form: str) -> bool:
+    """Tell a form that stands where the file is named: ``-o json`` means the same as with every other verb.
+
+    Raises:
+        UsageError: it is not the form that is asked for.
+    """
+    if name not in (*FORMS, "text"):
+        return False
+    if name == form == "json":
+        return True
+    meant = f"write '-f {name}'" if name in FORMS else "leave it out for the terminal"
+    raise click.UsageError(f"'-o' names a file here, and '{name}' is a form; {meant}")

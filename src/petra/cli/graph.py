@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from petra.cli.files import load
 from petra.cli.home import find, look
 from petra.cli.nets import SUFFIX, read_net
-from petra.cli.output import print_problem, print_text
+from petra.cli.output import as_json, print_json, print_problem, print_text
 from petra.cli.place import home_option
 from petra.embedded import records_of
 from petra.engine.cache import Cache, Entry
@@ -28,6 +28,7 @@ from petra.net.net import Net
 from petra.net.pnml import write_pnml
 from petra.playbook import Playbook
 from petra.playbook import draw as steps
+from petra.playbook.problems import problem_data
 from petra.store.base import Store
 
 _LOOKS_LIKE_ID = re.compile(r"[0-9A-Za-z][0-9A-Za-z._~-]*")
@@ -59,7 +60,8 @@ _NETS: dict[str, Callable[[Net], str]] = {
 )
 @click.option("--net", "as_net", is_flag=True, help="The Petri net that the playbook means.")
 @home_option
-def command(file: Path, home: Path, *, form: str | None, as_net: bool) -> None:
+@as_json
+def command(file: Path, home: Path, output: str, *, form: str | None, as_net: bool) -> None:
     """Draw the steps of a playbook and the arcs between them, or its Petri net.
 
     PNML is always the net: places and transitions of every step, guards left open. A .pnml file is drawn as the
@@ -67,16 +69,20 @@ def command(file: Path, home: Path, *, form: str | None, as_net: bool) -> None:
     ran, and the way it took.
     """
     named = not file.exists() and not as_net and _LOOKS_LIKE_ID.fullmatch(str(file))
+    if named and form not in (None, "svg"):
+        raise click.UsageError(f"an execution is drawn as svg, not as {form}; leave '-f' out")
+    form = form or ("svg" if named else "mermaid")
     if file.suffix == SUFFIX:
-        drawn = _NETS[form or "mermaid"](read_net(file))
+        drawn = _NETS[form](read_net(file))
     elif named:
-        if form not in (None, "svg"):
-            raise click.UsageError(f"an execution is drawn as svg, not as {form}; leave '-f' out")
         drawn = _execution(home, str(file))
     elif as_net:
-        drawn = _NETS[form or "mermaid"](_net_of(_playbook(file)))
+        drawn = _NETS[form](_net_of(_playbook(file, output)))
     else:
-        drawn = _STEPS[form or "mermaid"](_playbook(file))
+        drawn = _STEPS[form](_playbook(file, output))
+    if output == "json":
+        print_json({"of": str(file), "format": form, "text": drawn})
+        return
     print_text(drawn, end="" if drawn.endswith("\n") else "\n")
 
 
@@ -112,12 +118,14 @@ def _net_of(playbook: Playbook) -> Net:
     return replace(compiled.net, final=compiled.ends)
 
 
-def _playbook(file: Path) -> Playbook:
+def _playbook(file: Path, output: str) -> Playbook:
     reading = load(file)
-    if reading.playbook is None or not reading.ok:
-        lines = reading.lines
-        for problem in reading.problems:
-            if problem.severity == "error":
-                print_problem(problem, lines, reading.name)
-        sys.exit(1)
-    return reading.playbook
+    if reading.playbook is not None and reading.ok:
+        return reading.playbook
+    errors = [problem for problem in reading.problems if problem.severity == "error"]
+    if output == "json":
+        print_json({"of": reading.name, "problems": [problem_data(one) for one in errors]})
+    else:
+        for problem in errors:
+            print_problem(problem, reading.lines, reading.name, err=True)
+    sys.exit(1)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import click
 
-from petra.cli.output import tell
+from petra.cli.output import as_json, print_json, tell
 from petra.playbook.schema import json_schema
 
 SCHEMA_FILE = "playbook.schema.json"
@@ -86,7 +86,8 @@ cases:
 @click.command("init")
 @click.argument("name")
 @click.option("--force", is_flag=True, help="Overwrite files that are there.")
-def command(name: str, *, force: bool) -> None:
+@as_json
+def command(name: str, output: str, *, force: bool) -> None:
     """Write a first playbook NAME.yaml, its test, and the schema for your editor."""
     stem = name.removesuffix(".yaml").removesuffix(".yml")
     folder, name = Path(stem).parent, Path(stem).name
@@ -107,8 +108,12 @@ def command(name: str, *, force: bool) -> None:
         folder.mkdir(parents=True, exist_ok=True)
         for path, text in files.items():
             path.write_text(text, encoding="utf-8")
-            tell(f"wrote {path}")
+            if output == "text":
+                tell(f"wrote {path}")
     except OSError as error:
         tell(f"error: cannot write {error.filename}: {error.strerror}", err=True)
         sys.exit(1)
+    if output == "json":
+        print_json({"wrote": [str(path) for path in files]})
+        return
     tell(f"\nnext: petra check {folder / (name + '.yaml')}")

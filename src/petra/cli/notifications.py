@@ -83,8 +83,10 @@ def _line(notification: Body) -> str:
 @click.argument("notification")
 @server_option
 @folder_option
-def show(notification: str, *, server: str | None, home: Path) -> None:
+@as_json
+def show(notification: str, *, server: str | None, home: Path, output: str) -> None:
     """Show a notification, as JSON."""
+    del output  # it is JSON either way
 
     async def here() -> Body:
         async with store_of(home) as store:
@@ -98,7 +100,8 @@ def show(notification: str, *, server: str | None, home: Path) -> None:
 @click.argument("notification")
 @server_option
 @folder_option
-def retry(notification: str, *, server: str | None, home: Path) -> None:
+@as_json
+def retry(notification: str, *, server: str | None, home: Path, output: str) -> None:
     """Try to send a notification again, with all its tries before it."""
 
     async def here(store: Store) -> Any:
@@ -109,4 +112,7 @@ def retry(notification: str, *, server: str | None, home: Path) -> None:
         return await there(home, server, "POST", path, {})
 
     asyncio.run(far() if server else writing(home, here, far))
-    tell(f"{notification} is tried again by whoever serves this home")
+    if output == "json":
+        print_json({"id": notification, "retried": True})
+    else:
+        tell(f"{notification} is tried again by whoever serves this home")

@@ -14,7 +14,7 @@ from petra.cli.marks import status_text
 from petra.cli.moments import clock, local
 from petra.cli.output import as_json, cut, print_json, tell
 from petra.cli.place import home_option
-from petra.cli.show import short
+from petra.cli.values import short
 from petra.desk import marking
 from petra.embedded import records_of
 from petra.engine.cache import Cache, Entry

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from petra.cli.output import print_json
+from petra.cli.output import as_json, print_json
 
 
 @click.command("schema")
@@ -13,11 +13,13 @@ from petra.cli.output import print_json
     type=click.Choice(["playbook", "test", "schedule", "trigger", "resource", "notify"]),
     default="playbook",
 )
-def command(what: str) -> None:
+@as_json
+def command(what: str, output: str) -> None:
     """Print the JSON Schema of playbooks, test files, schedules, triggers, resources, or of notify.yaml, for editors.
 
     Write it to a file and put '# yaml-language-server: $schema=FILE' at the head of a playbook.
     """
+    del output  # it is JSON either way
     if what == "schedule":
         from petra.playbook.schedule import schedule_schema as json_schema  # noqa: PLC0415 - see below
     elif what == "trigger":

@@ -67,8 +67,9 @@ def command() -> None:
 @_namespace
 @server_option
 @folder_option
+@as_json
 def set_(
-    name: str, home: Path, *, is_json: bool, pools: tuple[str, ...], namespace: str, server: str | None
+    name: str, home: Path, output: str, *, is_json: bool, pools: tuple[str, ...], namespace: str, server: str | None
 ) -> None:  # fmt: skip
     """Store a credential, or a further version of it; the value is typed, or read from the standard input.
 
@@ -88,7 +89,15 @@ def set_(
 
     call = ("PUT", _path(name, namespace), {"value": value, "pools": list(pools)})
     answer = _done(home, server, here, call)
-    tell(f"stored '{name}', version {answer['version']}")
+    words = f"stored '{name}', version {answer['version']}"
+    _say({"name": name, "version": answer["version"]}, output, words)
+
+
+def _say(done: Body, output: str, words: str) -> None:
+    if output == "json":
+        print_json(done)
+    else:
+        tell(words)
 
 
 def _path(name: str, namespace: str) -> str:
@@ -134,7 +143,8 @@ def list_(home: Path, output: str, *, namespace: str, server: str | None) -> Non
 @_namespace
 @server_option
 @folder_option
-def remove(name: str, home: Path, *, namespace: str, server: str | None) -> None:
+@as_json
+def remove(name: str, home: Path, output: str, *, namespace: str, server: str | None) -> None:
     """Forget a credential, all versions of it."""
     if not server:
         refuse_foreign(home)
@@ -143,13 +153,14 @@ def remove(name: str, home: Path, *, namespace: str, server: str | None) -> None
         await safe.remove(namespace, name)
 
     _done(home, server, here, ("DELETE", _path(name, namespace), None))
-    tell(f"forgot '{name}'")
+    _say({"removed": name}, output, f"forgot '{name}'")
 
 
 @command.command("rotate")
 @server_option
 @folder_option
-def rotate(home: Path, *, server: str | None) -> None:
+@as_json
+def rotate(home: Path, output: str, *, server: str | None) -> None:
     """Seal all credentials with a fresh key, of all namespaces; no value changes.
 
     Where PETRA_MASTER_KEY gives the key, put the fresh one first there, before a comma and the old one.
@@ -163,4 +174,4 @@ def rotate(home: Path, *, server: str | None) -> None:
 
     done = _done(home, server, here, ("POST", "/secrets/rotate", {}))
     are = "version is" if done["versions"] == 1 else "versions are"
-    tell(f"{done['versions']} {are} sealed with key {done['key']}")
+    _say(done, output, f"{done['versions']} {are} sealed with key {done['key']}")

@@ -14,11 +14,12 @@ import click
 from petra.cli.board import Board, duration, retry_of
 from petra.cli.marks import status_text
 from petra.cli.output import Quoted, count, printable, tell
+from petra.cli.values import short
 from petra.embedded import Result
 from petra.kernel import Record
 from petra.kernel import events as e
 from petra.kernel.permit_events import PermitsAsked
-from petra.objects import is_reference
+from petra.references import references_within
 from petra.wire.frames import LogLine, Retrying
 
 EACH = 5
@@ -204,9 +205,8 @@ def summary(result: Result) -> str:
         lines.append(f"  not compensated: {', '.join(result.not_compensated)}")
     if result.output is not None:
         lines.append(f"  output: {short(result.output)}")
-        if is_reference(result.output):
-            size = result.output["size"]
-            lines.append(f"  it is large ({size:,} bytes): petra result {result.id}")
+        if next(references_within(result.output), None) is not None:
+            lines.append(f"  all of it: petra result {result.id}")
     return "\n".join(lines)
 
 
@@ -284,9 +284,3 @@ def signal_command(result: Result) -> str:
     first = result.signals[0]
     key = f" --key {shlex.quote(str(first['key']))}" if first["key"] is not None else ""
     return f"petra signal {result.id} {shlex.quote(first['name'])}{key}"
-
-
-def short(value: Any, most: int = 200) -> str:
-    """Show a value as JSON, cut where it is long."""
-    text = json.dumps(value, ensure_ascii=False)
-    return text if len(text) <= most else text[: most - 1] + "…"

@@ -15,8 +15,8 @@ from click.decorators import FC
 from petra.cli.home import find, look, request_id
 from petra.cli.output import as_json, cut, print_json, tell, width
 from petra.cli.place import home_option, looked_for_in, remote
-from petra.cli.show import short
 from petra.cli.steer import carry_out
+from petra.cli.values import short
 from petra.cli.verbs import Verbs
 from petra.cli.workload import json_value
 from petra.desk import Ask, login_name
