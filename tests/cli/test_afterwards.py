@@ -83,7 +83,9 @@ def test_a_fork_decides_anew_and_the_difference_is_shown(paid: tuple[Path, str])
     shown = petra(folder, "diff", execution, other["id"], code=1)
     assert "- pay" in shown
     assert "+ refuse" in shown
-    assert "there is no version" in petra(folder, "fork", execution, "--at", "99", code=1)
+    assert "there is no record 99; the log has" in petra(
+        folder, "fork", execution, "--at", "99", code=1
+    )
 
 
 def test_two_executions_that_did_the_same_differ_in_nothing(paid: tuple[Path, str]) -> None:

@@ -159,7 +159,7 @@ def test_json_has_exactly_the_documented_keys(command: Command) -> None:
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        pytest.param(None, "No such file", id="missing"),
+        pytest.param(None, "there is no such file", id="missing"),
         pytest.param(b"\xff\xfe\x00", "not text in UTF-8", id="bytes"),
         pytest.param(b"cases: [", "[P0", id="broken YAML"),
         pytest.param(b"- 1\n", "this is not a test file", id="a list"),
@@ -362,3 +362,19 @@ def test_an_inline_playbook_is_covered_under_the_name_of_its_file(
     (tmp_path / "race.test.yaml").write_text(RACE.replace("MODE", "any"), "utf-8")
     shown = command("test", "race.test.yaml").output
     assert "race.test.yaml (race): 3 of 4 arcs; never: line 17 'hare' → 'finish'" in shown
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("parcles.test.yaml", "there is no such file; did you mean 'parcels.test.yaml'?"),
+        ("parcels.yaml", "this is a playbook, not a test of one; that is parcels.test.yaml"),
+    ],
+)
+@pytest.mark.usefixtures("parcels")
+def test_a_file_that_is_no_test_leads_to_the_one_that_is(
+    command: Command, name: str, words: str
+) -> None:
+    result = command("test", name)
+    assert result.exit_code == 1
+    assert words in " ".join(result.stdout.split())

@@ -22,6 +22,7 @@ from click.exceptions import NoArgsIsHelpError
 
 from petra import __version__, early_stem
 from petra.cli import settings
+from petra.cli.examples import with_examples
 from petra.cli.verbs import Verbs
 from petra.errors import PetraError
 from petra.garbage_collector import load_undisturbed
@@ -168,7 +169,7 @@ class _LazyGroup(Verbs):
             return super().get_command(ctx, name)
         module, attribute = _PLACES.get(name, (name, "command"))
         verb: click.Command = getattr(importlib.import_module(f"petra.cli.{module}"), attribute)
-        return verb
+        return with_examples(verb, name)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
         """Show the verbs without importing them."""

@@ -226,7 +226,9 @@ def _meant(target: str, words: tuple[str, ...]) -> tuple[str, str, str]:
     execution, _, rest = target.partition("/")
     wanted = [rest, *words] if rest else list(words)
     if not wanted:
-        raise click.UsageError(f"which step? e.g. 'petra task complete {execution}/STEP approve'")
+        raise click.UsageError(
+            f"which step? It is named with the execution: '{execution}/STEP'; 'petra task list' shows what is open"
+        )
     if len(wanted) > 2:
         raise click.UsageError(f"'{wanted[2]}' is one word too many; a text goes into --data")
     return execution, wanted[0], wanted[1] if len(wanted) > 1 else ""

@@ -55,7 +55,10 @@ def command(
     """
     files = list(suite_files(paths))
     if not files:
-        raise click.UsageError(f"no test file in {', '.join(paths)}; they end in .test.yaml")
+        where = ", ".join(paths)
+        raise click.UsageError(
+            f"no test file in {where}; they end in .test.yaml; 'petra init NAME' writes a first one"
+        )
     begun = perf_counter()
     coverage = Coverage()
     verdicts = []

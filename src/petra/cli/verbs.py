@@ -8,17 +8,38 @@ from typing import Any
 
 import click
 
+from petra.cli.examples import HEADING, with_examples
+
 _NARROW = 52
 """In fewer columns, what a word means stands below it; click itself writes no narrower than this."""
+_HYPHEN = "\N{NON-BREAKING HYPHEN}"
+"""Stands for the hyphen of a name while lines are made: click would break them there."""
 
 
 class _Formatter(click.HelpFormatter):
-    """Writes help; where there is no room for two columns, in one."""
+    """Writes help; where there is no room for two columns, in one. Names and examples are never broken."""
+
+    def getvalue(self) -> str:
+        """Return what was written."""
+        return super().getvalue().replace(_HYPHEN, "-")
+
+    def write_text(self, text: str) -> None:
+        """Write a text; the examples at the end as a section, line by line."""
+        heading, *lines = text.split("\n")
+        if heading != f"{HEADING}:":
+            super().write_text(text.replace("-", _HYPHEN))
+            return
+        self.dedent()
+        self.write_heading(HEADING)
+        self.indent()
+        for line in lines:
+            self.write(f"{'':>{self.current_indent}}{line}\n")
 
     def write_dl(self, rows: Iterable[tuple[str, str]], *more: Any, **options: Any) -> None:
         """Write words and what they mean."""
         if self.width >= _NARROW - 2:
-            super().write_dl(rows, *more, **options)
+            whole = [(word, meaning.replace("-", _HYPHEN)) for word, meaning in rows]
+            super().write_dl(whole, *more, **options)
             return
         for word, meaning in rows:
             self.write_text(word)
@@ -46,6 +67,11 @@ class Verbs(click.Group):
         """Read the arguments, for a terminal that may be narrow."""
         fits(settings)
         return super().make_context(*arguments, **settings)
+
+    def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
+        """Return a verb, with examples at the end of its help."""
+        verb = super().get_command(ctx, name)
+        return None if verb is None else with_examples(verb, *ctx.command_path.split()[1:], name)
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]

@@ -60,14 +60,14 @@ def fork(
     """Return the command that begins a new execution from the first ``at`` records.
 
     Raises:
-        ValueError: there is no such version, or the execution was over by then.
+        ValueError: there is no such record, or the execution was over by then.
     """
     if not 1 <= at <= len(records):
-        raise ValueError(f"there is no version {at}; the log has {len(records)}")
+        raise ValueError(f"there is no record {at}; the log has {len(records)}")
     *earlier, own = parts_of(origin, [(record.at, record.event) for record in records])
     kept = own.past[: max(0, at - own.before)]
     if any(isinstance(event, e.ExecutionEnded) for _, event in kept):
-        raise ValueError(f"the execution was over before version {at}")
+        raise ValueError(f"the execution was over before record {at}")
     return _command([*earlier, own._replace(past=kept)], now=now, reason=reason)
 
 

@@ -18,7 +18,7 @@ from petra.library import Gathered, gather
 from petra.playbook import Playbook, Problem, Reading
 from petra.playbook.decode import Decoder, plain
 from petra.playbook.own_keys import OwnKeys
-from petra.playbook.problems import START, Mark, Problems, headline
+from petra.playbook.problems import START, Mark, Problems, did_you_mean, headline
 from petra.playbook.read import read_tree
 from petra.playbook.tree import Map, Seq, Tree
 from petra.playbook.yaml12 import TEXT_BYTES_MAX, parse
@@ -133,6 +133,10 @@ def _text(path: Path) -> str:
     try:
         with path.open("rb") as file:
             return file.read(TEXT_BYTES_MAX + 1).decode("utf-8-sig")
+    except FileNotFoundError:
+        names = sorted(file.name for file in path.parent.glob("*.test.y*ml"))
+        known = f"; {hint}" if (hint := did_you_mean(path.name, names)) else ""
+        raise TestError(f"{path}: there is no such file{known}") from None
     except OSError as error:
         raise TestError(f"{path}: {error.strerror or error}") from None
     except UnicodeDecodeError:
@@ -217,11 +221,17 @@ class SuiteReader:
             )
         return None
 
+    def _no_test(self, kind: Tree) -> tuple[str, str]:
+        """Say what stands here instead of a test, and where the test is."""
+        if kind != "Playbook":
+            return "this is not a test file", "write 'kind: Test'"
+        beside = self.path.with_name(f"{self.path.stem}.test.yaml")
+        hint = f"that is {beside}" if beside.is_file() else "it has a file of its own: 'kind: Test'"
+        return "this is a playbook, not a test of one", hint
+
     def _root(self, tree: Map) -> _Outline | None:
         if tree.get("kind") != "Test":
-            self.problems.error(
-                "P107", tree.value_at("kind"), "this is not a test file", "write 'kind: Test'"
-            )
+            self.problems.error("P107", tree.value_at("kind"), *self._no_test(tree.get("kind")))
             return None
         cases = tree.get("cases")
         if not isinstance(cases, Seq) or not cases:

@@ -1,0 +1,55 @@
+"""The examples in the help of every verb: each is there, fits a terminal, and is read by its verb as it stands."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+
+import click
+import pytest
+from cli.test_one_document import leaves
+from click.testing import CliRunner
+
+from petra.cli import petra
+from petra.cli.examples import EXAMPLES
+
+VERBS = dict(leaves(petra))
+FILES = ("order.json", "event.json", "token")
+
+
+def test_every_verb_has_examples() -> None:
+    assert set(EXAMPLES) == set(VERBS)
+
+
+@pytest.mark.parametrize(
+    ("name", "example"), [(name, one) for name, some in EXAMPLES.items() for one in some]
+)
+def test_an_example_is_read_by_its_verb(
+    name: str, example: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for file in FILES:
+        (tmp_path / file).write_text("{}")
+    command = example.partition(" > ")[0].partition(" < ")[0]
+    words = shlex.split(command)[len(name.split()) :]
+    assert example.split()[: len(name.split())] == name.split()
+    assert len(f"  petra {example}") <= 80
+    with VERBS[name].make_context(name, words, parent=click.Context(petra)) as context:
+        assert not context.args
+
+
+@pytest.mark.parametrize("columns", [80, 40])
+def test_the_help_of_a_verb_ends_with_its_examples(
+    columns: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", str(columns))
+    words = CliRunner().invoke(petra, ["task", "complete", "--help"]).stdout
+    commands = [f"  petra {example}" for example in EXAMPLES["task complete"]]
+    assert words.splitlines()[-3:] == ["Examples:", *commands]
+
+
+def test_no_name_is_broken_at_its_hyphens(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    for name in VERBS:
+        words = CliRunner().invoke(petra, [*name.split(), "--help"]).stdout
+        assert not [line for line in words.splitlines() if line.endswith("-")], name
