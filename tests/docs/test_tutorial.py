@@ -1,4 +1,4 @@
-"""The tutorial shows what really happens: its files are written, its commands run, its output compared.
+"""README and the tutorial show what really happens: their files are written, commands run, output compared.
 
 A fence ``yaml file=NAME`` is a file. A fence ``console`` holds commands, each with everything it prints. The ids of a
 page stand for those of the executions that its commands make.
@@ -16,12 +16,13 @@ import pytest
 from support import forks
 
 PAGES = (
-    "tutorial/first-hour",
-    "tutorial/first-playbook",
-    "tutorial/first-failure",
-    "tutorial/first-approval",
-    "tutorial/first-replay",
-    "how-to/move-a-live-execution",
+    "README",
+    "docs/tutorial/first-hour",
+    "docs/tutorial/first-playbook",
+    "docs/tutorial/first-failure",
+    "docs/tutorial/first-approval",
+    "docs/tutorial/first-replay",
+    "docs/how-to/move-a-live-execution",
 )
 ID = re.compile(r"\b[0-9a-f]{12}-[0-9a-f]{12}\b")
 CHANGING = (
@@ -62,7 +63,7 @@ def commands(page: str, folder: Path) -> Iterator[tuple[str, str]]:
 def test_every_command_of_the_tutorial_does_what_it_shows(
     name: str, root: Path, tmp_path: Path
 ) -> None:
-    page = (root / f"docs/{name}.md").read_text()
+    page = (root / f"{name}.md").read_text()
     real: dict[str, str] = {}
     for command, expected in commands(page, tmp_path):
         got = printed(tmp_path, ID.sub(lambda found: real.get(found[0], found[0]), command))
