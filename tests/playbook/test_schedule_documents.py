@@ -88,3 +88,22 @@ def test_an_example_of_a_schedule_starts_an_example(path: Path) -> None:
     schedule = read_document(path.read_text(), path.name).checked()
     assert isinstance(schedule, Schedule)
     assert schedule.playbook in {one.stem for one in example_playbooks()}
+
+
+@pytest.mark.spec("S1", "S24")
+def test_what_is_wrong_in_one_key_hides_nothing_that_is_wrong_in_others() -> None:
+    many = HEAD + "cron: 61 2 * * *\ntimezone: Europe/Berln\noverlap: skipp\njitter_s: x\n"
+    found = read_document(many).problems
+    assert [(one.line, one.code) for one in found] == [
+        (5, "P501"),
+        (6, "P501"),
+        (7, "P106"),
+        (8, "P103"),
+    ]
+    assert _codes("cron: []\n") == ["P103"]  # what cannot be read is told once
+
+
+@pytest.mark.parametrize("kind", ["[Schedule]", "{a: 1}", "1"])
+def test_a_kind_that_is_no_word_is_a_problem_like_any_other(kind: str) -> None:
+    made = read_document(HEAD.replace("kind: Schedule", f"kind: {kind}"))
+    assert [one.code for one in made.problems] == ["P008"]

@@ -132,3 +132,23 @@ def test_the_schema_has_what_the_grammar_has() -> None:
     assert {"webhook", "on", "postgres", "nats", "files", "when", "key"} <= schema[
         "properties"
     ].keys()
+
+
+@pytest.mark.spec("S1")
+def test_every_problem_of_a_trigger_is_told_at_once() -> None:
+    many = (
+        HEAD
+        + "webhook: {path: /orders, secret: hook}\nwhen: '{{ event.boddy }}'\nkey: '{{ a b }}'\npaused: x\n"
+    )
+    found = read_document(many).problems
+    assert [one.line for one in found] == [5, 6, 7, 8]
+    assert "leave the first one out" in found[0].hint
+
+
+def test_a_trigger_that_is_no_document_at_all_is_told_in_problems() -> None:
+    for text in (
+        HEAD.replace("{name: orders}", "5") + HOOK,
+        HEAD + "webhook: 5\n",
+        HEAD + "nats: []\n",
+    ):
+        assert {one.severity for one in read_document(text).problems} == {"error"}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections.abc import Callable, Collection, Mapping
 from types import MappingProxyType
 from typing import TypeVar
@@ -98,14 +99,16 @@ def read_document(text: str, name: str = "schedule.yaml") -> DocumentReading:
     """Read a document; every problem is in the result, in the order of the text."""
     problems = Problems()
     tree = parse(text, problems)
-    if not isinstance(tree, Map) or tree.get("kind") not in KINDS:
+    kind = tree.get("kind") if isinstance(tree, Map) else None
+    if not isinstance(tree, Map) or not isinstance(kind, str) or kind not in KINDS:
         _no_document(tree, problems)
         return DocumentReading(name, text, None, tuple(problems))
     places = Places(tree)
     decoder = Decoder(problems, OwnKeys(problems))
-    document = decoder.struct(tree, KINDS[tree["kind"]], (), tree.mark)
-    if not problems.has_errors:
-        _check(document, tree, problems)
+    document = decoder.struct(tree, KINDS[kind], (), tree.mark)
+    further = Problems()
+    _check(document, tree, further)
+    problems.extend(_elsewhere(further, problems, tree))
     return DocumentReading(name, text, document, tuple(problems), places)
 
 
@@ -116,6 +119,19 @@ def _no_document(tree: Tree, problems: Problems) -> None:
     kinds = " or ".join(f"'kind: {kind}'" for kind in KINDS)
     hint = f"it begins with 'apiVersion: petra/v1', {kinds}, and 'metadata'"
     problems.error("P008", at, "this is no schedule, no trigger and no resource", hint)
+
+
+def _elsewhere(further: Problems, known: Problems, tree: Map) -> list[Problem]:
+    """Return what checks found in parts that could be read; of others they saw a blank."""
+    starts = sorted(tree.key_at(key) for key in tree)
+
+    def part(problem: Problem) -> int:
+        at = (problem.line, problem.column)
+        is_missing = problem.code == "P102" and at == tree.mark
+        return 0 if is_missing else bisect_right(starts, at)
+
+    broken = {part(problem) for problem in known if problem.severity == "error"} - {0}
+    return [problem for problem in further if part(problem) not in broken]
 
 
 # Checks
@@ -154,7 +170,9 @@ def _date(text: str) -> float:
 
 def _name(document: AnyDocument, tree: Map, problems: Problems) -> None:
     """It is asked for by its name, in addresses too."""
-    metadata = tree["metadata"]
+    metadata = tree.get("metadata")
+    if not isinstance(metadata, Map):
+        return
     if not _NAME.fullmatch(document.name):
         hint = "letters, digits and ._- , and the first is a letter or a digit"
         problems.error("P502", metadata.value_at("name"), "the name cannot be in an address", hint)

@@ -51,7 +51,11 @@ def _one_source(tree: Map, problems: Problems) -> None:
 
 def _webhook(hook: Webhook, places: Places, problems: Problems) -> None:
     if not _PATH.fullmatch(hook.path):
-        hint = "letters, digits and ._~- , with / between its parts"
+        hint = (
+            "it goes on behind a '/' of the server's: leave the first one out"
+            if _PATH.fullmatch(hook.path.removeprefix("/"))
+            else "letters, digits and ._~- , with / between its parts"
+        )
         at = places.at("webhook", "path")
         problems.error("P502", at, "the path cannot be in an address", hint)
     at = places.at("webhook")

@@ -45,6 +45,9 @@ _COMBINED = ("allOf", "anyOf", "oneOf")
 _OPEN = ("$ref", "patternProperties", "if", "dependentSchemas")
 
 
+_LEAVES_WRITES = frozenset({"P104", "P108", "P109", "P118", "P119", "P120", "P128", "P205"})
+"""Errors of arcs, jumps, resources and expressions: what steps write was read all the same."""
+
 _SAID = {
     "workload": ("neither 'workload' nor 'input_schema' has '{}'", "add it under 'workload'"),
     "ctx": ("nothing writes 'ctx.{}'", "write it with 'set_ctx'"),
@@ -103,7 +106,8 @@ class Keys:
 
     def tell(self) -> None:
         """Tell the warnings, unless what was read with errors may have been what writes these keys."""
-        if not self.document.problems.has_errors:
+        errors = {found.code for found in self.document.problems if found.severity == "error"}
+        if errors <= _LEAVES_WRITES:
             for fault, at in self.doubts:
                 self.document.problems.warn("P128", at, fault.message, fault.hint)
 
