@@ -9,29 +9,27 @@ import httpx2
 import pytest
 from bare_app import bare_description
 from jsonschema import Draft202012Validator  # type: ignore[import-untyped]
+from msgspec import convert, json
 from server.conforming import _description
 from server.conftest import Served
 
-from petra.server.examples import kept
-from petra.server.openapi import operations
+from petra.server.answers.streams import ExecutionMessage, ListMessage
+from petra.server.examples import TEXTS, kept
+from petra.server.openapi import ProblemDocument, operations
+from petra.server.problem_codes import CODES
+from petra.wire.frames import LogLine
 
 BASE = "/api/v1"
 WITHOUT = frozenset(
     {
         f"get {BASE}/schema 200",
-        "post /hooks/{path} 202",
-        "post /hooks/{path} 200",
-        f"post {BASE}/executions/{{execution}}/steps/{{step}}/retry sent",
-        f"post {BASE}/executions/{{execution}}/steps/{{step}}/retry 200",
-        f"post {BASE}/executions/{{execution}}/fork 202",
-        f"post {BASE}/work-items/{{execution}}/{{item}}/{{act}} 202",
         f"get {BASE}/objects/{{execution}}/{{name}} 200",
         f"post {BASE}/objects/joined sent",
         f"post {BASE}/objects/joined 201",
         f"get {BASE}/executions/{{execution}}/objects/{{owner}}/{{name}} 200",
     }
 )
-"""A schema is too large for an example; workers, other systems, and who waits in vain ask the others, and record nothing."""
+"""A schema is too large for an example; only workers ask the others, and record nothing."""
 
 
 def _places(description: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -100,3 +98,35 @@ def test_an_example_is_of_the_shape_it_stands_beside(places: dict[str, dict[str,
 def test_every_example_is_of_a_call_that_there_is(description: dict[str, Any]) -> None:
     calls = {f"{method} {path}" for method, path, _ in operations(description)}
     assert kept().keys() <= calls
+
+
+def test_what_is_no_json_has_an_example_too(description: dict[str, Any]) -> None:
+    missing = {
+        f"{method} {path} {media}"
+        for method, path, call in operations(description)
+        for place in (call.get("requestBody", {}), *call["responses"].values())
+        for media, told in place.get("content", {}).items()
+        if media != "application/json" and "example" not in told
+    }
+    assert missing == set()
+
+
+def test_a_text_that_stands_as_an_example_is_a_good_one(api: httpx2.Client) -> None:
+    text = TEXTS["application/yaml"]
+    checked = api.post("/check", content=text, headers={"Content-Type": "application/yaml"}).json()
+    assert (checked["ok"], checked["problems"]) == (True, [])
+    convert(TEXTS["text/event-stream"], ExecutionMessage)
+    convert(TEXTS["text/event-stream"], ListMessage)
+    for line in TEXTS["application/x-ndjson"].splitlines():
+        convert({**json.decode(line), "execution": "of the file"}, LogLine)
+
+
+def test_every_problem_has_an_example_of_its_status(description: dict[str, Any]) -> None:
+    problems = description["components"]["responses"]
+    shown = {}
+    for name, response in problems.items():
+        told = response["content"]["application/problem+json"]["examples"]
+        for code, example in told.items():
+            shown[code] = convert(example["value"], ProblemDocument)
+            assert name == f"Problem{shown[code].status}"
+    assert {code: one.code for code, one in shown.items()} == {code: code for code in CODES}

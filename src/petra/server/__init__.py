@@ -11,7 +11,7 @@ Its modules, by what they do together; ``resources`` has the calls, a file each,
 
 - the whole: ``app``, ``service``, ``listen``, ``reach``, ``tls``, ``proxies``
 - the door: the ``gate``, ``one_answer`` on its way out, ``identity``, ``needs``, ``request_notes`` for the audit, ``agents_door``
-- what a request says: ``parameters``, ``strict_bodies``, ``body_faults``, ``conditions``, ``repeats``, ``business_keys``
+- what a request says: ``parameters``, ``strict_bodies``, ``act_bodies``, ``body_faults``, ``conditions``, ``repeats``, ``business_keys``
 - what is answered: ``shapes``, ``json_answers``, ``paging``, ``ranges``, ``stored_objects``, ``documents``, ``problems`` and ``problem_codes``
 - what the API says of itself: ``openapi``, ``links``, ``examples``
 - waiting and streams: ``waiting``, ``outflow``, ``journal``, ``told_once``, ``shared_counts``, ``staying``, ``store_silence``

@@ -21,7 +21,8 @@ from petra.server.examples import illustrate
 from petra.server.links import METHODS, link
 from petra.server.needs import need_of
 from petra.server.problem_codes import CODES, page_of
-from petra.server.problems import MEDIA_TYPE
+from petra.server.problems import MEDIA_TYPE, document
+from petra.server.service import API
 
 ANSWERS, ALSO, TAKES, MESSAGES, FORMS, TRIAL = (
     "answers",
@@ -224,10 +225,16 @@ def _problems(problem: dict[str, Any], prefix: str) -> dict[str, Any]:
             "description": "; ".join(
                 f"[`{name}`]({page_of(name, prefix)}): {CODES[name].title}" for name in names
             ),
-            "content": {MEDIA_TYPE: {"schema": problem}},
+            "content": {MEDIA_TYPE: {"schema": problem, "examples": _examples(names, prefix)}},
         }
         for status, names in by_status.items()
     }
+
+
+def _examples(names: Iterable[str], prefix: str) -> dict[str, Any]:
+    """Return an example of each problem, as the documents are that a server sends."""
+    instance = f"{prefix}{API}/executions"
+    return {name: {"value": document(instance, name, CODES[name].title, prefix)} for name in names}
 
 
 def _named(schema: dict[str, Any]) -> dict[str, Any]:

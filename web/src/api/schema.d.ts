@@ -6026,6 +6026,13 @@ export interface operations {
                  *     }
                  */
                 "application/json": components["schemas"]["PlaybookSource"];
+                /**
+                 * @example apiVersion: petra/v1
+                 *     kind: Playbook
+                 *     metadata: {name: hello}
+                 *     workflow:
+                 *     - {step: greet, tool: {kind: noop}}
+                 */
                 "application/yaml": unknown;
             };
         };
@@ -7989,7 +7996,12 @@ export interface operations {
                      *     }
                      */
                     "application/json": unknown;
+                    /** @example <log xes.version="1849-2016"/> */
                     "application/xml": string;
+                    /**
+                     * @example seq,at,type
+                     *     1,2026-01-31T09:00:00.000Z,execution.started
+                     */
                     "text/csv": string;
                 };
             };
@@ -8113,6 +8125,43 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "business_key": null,
+                     *       "counts": {
+                     *         "started": 1
+                     *       },
+                     *       "ctx": {},
+                     *       "digest": "e9f9039e3c4e2c38fff5914716318001a08f3ed876456da0f1e940c64e7dff9e",
+                     *       "ended": null,
+                     *       "error": null,
+                     *       "failures": [],
+                     *       "head": "d11de2a4b0c59ea49382082474bb1ce6b28bbad41eb629473424be247a61c692",
+                     *       "id": "01a1f0eaac21-8135ab328984",
+                     *       "labels": {
+                     *         "petra/forked-from": "01a1f0eaac1f-6a03cb8867ea"
+                     *       },
+                     *       "namespace": "default",
+                     *       "not_compensated": [],
+                     *       "now": {
+                     *         "kind": "signal",
+                     *         "sentence": "Step 'go' waits for signal 'go'.",
+                     *         "step": "go"
+                     *       },
+                     *       "output": null,
+                     *       "parent": "",
+                     *       "playbook": "waits_twice",
+                     *       "progress": null,
+                     *       "reason": "signal",
+                     *       "schedule": null,
+                     *       "started": "2026-11-18T23:07:53.759Z",
+                     *       "status": "waiting",
+                     *       "updated": "2026-11-18T23:07:53.762Z",
+                     *       "version": 1,
+                     *       "waiting_on": "signal",
+                     *       "work_items": []
+                     *     }
+                     */
                     "application/json": components["schemas"]["Execution"];
                 };
             };
@@ -8394,6 +8443,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /** @example {"at":1769850000.5,"step":"greet","task":"greet_task","path":[],"stream":"stdout","text":"hello"} */
                     "application/x-ndjson": unknown;
                 };
             };
@@ -9467,6 +9517,11 @@ export interface operations {
         };
         requestBody?: {
             content: {
+                /**
+                 * @example {
+                 *       "reason": "the disk has room again"
+                 *     }
+                 */
                 "application/json": components["schemas"]["Reason"] | null;
             };
         };
@@ -9477,6 +9532,22 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "again": [],
+                     *       "counts": {
+                     *         "run.redelivered": 1
+                     *       },
+                     *       "events": [
+                     *         "run.redelivered greet"
+                     *       ],
+                     *       "kept": [],
+                     *       "reason": "",
+                     *       "refused": null,
+                     *       "sentence": "It would be running; 1 run would start (greet); 1 record would be written.",
+                     *       "status": "running"
+                     *     }
+                     */
                     "application/json": components["schemas"]["Execution"] | components["schemas"]["DryRun"];
                 };
             };
@@ -9520,6 +9591,16 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "at": "2026-01-31T09:00:00.000Z",
+                     *         "resumed": true,
+                     *         "server": "0.1.0"
+                     *       },
+                     *       "event": "hello"
+                     *     }
+                     */
                     "text/event-stream": components["schemas"]["HelloMessage"] | components["schemas"]["FramesMessage"] | components["schemas"]["RecordMessage"] | components["schemas"]["HeadMessage"] | components["schemas"]["LiveMessage"] | components["schemas"]["LogMessage"] | components["schemas"]["LaggedMessage"] | components["schemas"]["ResetMessage"] | components["schemas"]["GoneMessage"] | components["schemas"]["ByeMessage"];
                 };
             };
@@ -10195,6 +10276,13 @@ export interface operations {
                  *     }
                  */
                 "application/json": components["schemas"]["PlaybookSource"];
+                /**
+                 * @example apiVersion: petra/v1
+                 *     kind: Playbook
+                 *     metadata: {name: hello}
+                 *     workflow:
+                 *     - {step: greet, tool: {kind: noop}}
+                 */
                 "application/yaml": unknown;
             };
         };
@@ -13070,6 +13158,13 @@ export interface operations {
                  *     }
                  */
                 "application/json": components["schemas"]["Simulated"];
+                /**
+                 * @example apiVersion: petra/v1
+                 *     kind: Playbook
+                 *     metadata: {name: hello}
+                 *     workflow:
+                 *     - {step: greet, tool: {kind: noop}}
+                 */
                 "application/yaml": unknown;
             };
         };
@@ -13281,6 +13376,16 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "at": "2026-01-31T09:00:00.000Z",
+                     *         "resumed": true,
+                     *         "server": "0.1.0"
+                     *       },
+                     *       "event": "hello"
+                     *     }
+                     */
                     "text/event-stream": components["schemas"]["HelloMessage"] | components["schemas"]["SnapshotMessage"] | components["schemas"]["ExecutionRowMessage"] | components["schemas"]["GoneMessage"] | components["schemas"]["ItemGoneMessage"] | components["schemas"]["CountsMessage"] | components["schemas"]["ItemRowMessage"] | components["schemas"]["OperationMessage"] | components["schemas"]["WorkerRowMessage"] | components["schemas"]["AppliedMessage"] | components["schemas"]["ResetMessage"] | components["schemas"]["ByeMessage"];
                 };
             };
@@ -13319,6 +13424,13 @@ export interface operations {
                  *     }
                  */
                 "application/json": components["schemas"]["Tests"];
+                /**
+                 * @example apiVersion: petra/v1
+                 *     kind: Test
+                 *     playbook: hello
+                 *     cases:
+                 *       - {name: it ends, expect: {status: completed}}
+                 */
                 "application/yaml": unknown;
             };
         };
@@ -15140,6 +15252,46 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "business_key": null,
+                     *       "counts": {
+                     *         "done": 1,
+                     *         "started": 1
+                     *       },
+                     *       "ctx": {},
+                     *       "digest": "dc511c4568a3c7c8031c09910ec279b5770f72febaab0137730e956112229fc2",
+                     *       "ended": "2026-11-18T23:06:45.640Z",
+                     *       "error": null,
+                     *       "failures": [],
+                     *       "head": "2568e2556f7c66498e553accfd0166f4e3fcbda2acea45c49eb313dab2144453",
+                     *       "id": "01a1f0e9a1ed-3f67da995f98",
+                     *       "labels": {},
+                     *       "namespace": "default",
+                     *       "not_compensated": [],
+                     *       "now": {
+                     *         "kind": "completed",
+                     *         "sentence": "It is done.",
+                     *         "step": null
+                     *       },
+                     *       "output": {
+                     *         "action": "approve",
+                     *         "actor": "root",
+                     *         "data": null
+                     *       },
+                     *       "parent": "",
+                     *       "playbook": "asks",
+                     *       "progress": null,
+                     *       "reason": "",
+                     *       "schedule": null,
+                     *       "started": "2026-11-18T23:06:45.614Z",
+                     *       "status": "completed",
+                     *       "updated": "2026-11-18T23:06:45.640Z",
+                     *       "version": 7,
+                     *       "waiting_on": null,
+                     *       "work_items": []
+                     *     }
+                     */
                     "application/json": components["schemas"]["Execution"];
                 };
             };
@@ -15247,6 +15399,12 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "execution": "997da35edd1e03ed7b0f791e",
+                     *       "state": "duplicate"
+                     *     }
+                     */
                     "application/json": components["schemas"]["HookAnswer"];
                 };
             };
@@ -15256,6 +15414,12 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "execution": "997da35edd1e03ed7b0f791e",
+                     *       "state": "started"
+                     *     }
+                     */
                     "application/json": components["schemas"]["HookAnswer"];
                 };
             };
@@ -15331,6 +15495,10 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example # TYPE petra_executions gauge
+                     *     petra_executions{status="completed"} 3
+                     */
                     "text/plain; version=0.0.4": string;
                 };
             };
