@@ -13,6 +13,7 @@ from __future__ import annotations
 import builtins
 import sys
 import threading
+from collections.abc import Callable
 from operator import is_not, itemgetter
 from typing import Any, Final, NoReturn
 
@@ -36,7 +37,7 @@ def refuse_what_stays() -> None:
     sys.addaudithook = _no_hook
 
 
-def _no_hook(*_given: object) -> NoReturn:
+def _no_hook(hook: Callable[[str, tuple[Any, ...]], Any]) -> NoReturn:  # noqa: ARG001 - as it is called
     raise RuntimeError(
         "a hook of audits would be there for all that ever runs here; say spec.isolation: process"
     )
