@@ -198,3 +198,14 @@ def test_what_failed_is_run_again_in_bulk(api: httpx2.Client) -> None:
     assert "no step of it failed" in done["failures"][0]["reason"]
     forks = api.get(f"/executions/{ids[0]}/lineage").json()["forks"]
     assert len(forks) == 1
+
+
+def test_a_branch_that_is_tried_says_how_it_would_stand(api: httpx2.Client) -> None:
+    """Its past ends in the middle of a decision: that it is stuck there is not what would be."""
+    path = f"/executions/{started(api, WAITS)['id']}"
+    for act, body in (("fork", {"at": 1}), ("rerun", {"from": "go"})):
+        tried = api.post(f"{path}/{act}", params={"dry_run": 1}, json=body).json()
+        assert (tried["status"], tried["reason"]) == ("waiting", "signal")
+        assert tried["sentence"] == "A new execution would keep 1 record and no results."
+        begun = api.post(f"{path}/{act}", json=body).json()
+        assert (begun["status"], begun["reason"]) == ("waiting", "signal")

@@ -21,6 +21,8 @@ from petra.kernel import commands as c
 from petra.kernel import events as e
 from petra.kernel.decide import Decision, decide
 from petra.kernel.migration import examined
+from petra.kernel.program import Program
+from petra.kernel.state import State
 from petra.references import NeededError
 from petra.testing.story import event_in_words
 
@@ -95,7 +97,9 @@ def _count(number: int, word: str) -> str:
     return f"{number:,} {word}" + ("" if number == 1 else "s")
 
 
-async def tried_branch(engine: Engine, who: Principal, request: ForkRequest) -> DryRun:
+async def tried_branch(
+    engine: Engine, who: Principal, request: ForkRequest, aside: Elsewhere
+) -> DryRun:
     """Say what a branch would keep, and what would run again.
 
     Raises:
@@ -103,16 +107,30 @@ async def tried_branch(engine: Engine, who: Principal, request: ForkRequest) -> 
     """
     past: Past = await past_of(engine, who, request)
     status, reason = status_of(past.program, past.state)
+    if past.target is None:
+        fork = msgspec.structs.replace(past.fork, workload=request.workload)
+        signed = c.at(who.signed(fork), engine.clock.now())
+        status, reason = await aside(lambda: _begun(past.program, signed, status, reason))
     kept = list(past.state.latest)
     origin = await engine.view(request.origin)
     later = [
         run.step for run in origin.state.latest.values()
         if run.step not in past.state.latest or past.state.latest[run.step].run != run.run
     ]  # fmt: skip
-    words = f"A new execution would keep {past.state.seq:,} records"
+    words = f"A new execution would keep {_count(past.state.seq, 'record')}"
     words += f" with the results of {', '.join(kept)}" if kept else " and no results"
     words += f"; {', '.join(later)} would run again" if later else ""
     return DryRun(sentence=f"{words}.", status=status, reason=reason, kept=kept, again=later)
+
+
+def _begun(program: Program, fork: c.Fork, status: str, reason: str) -> tuple[str, str]:
+    """Return how a branch would stand once it goes on; as its past does, where that cannot be foretold."""
+    state = State(id="a branch")
+    try:
+        decide(program, state, fork)
+    except NeededError:
+        return status, reason
+    return status_of(program, state)
 
 
 async def tried_move(engine: Engine, request: Move) -> DryRun:

@@ -142,7 +142,10 @@ async def _begin(
     )  # fmt: skip
     wait = wait_of(prefer)
     if dry_run:
-        return Response(await tried_branch(service.engine, who, wanted), status_code=200)
+        return Response(
+            await tried_branch(service.engine, who, wanted, service.long_work.aside),
+            status_code=200,
+        )
     answered = asked.known or await branch(service.engine, who, wanted, asked.sent)
     if answered.refused:
         raise ProblemError("refused", answered.refused)
