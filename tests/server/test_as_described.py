@@ -288,3 +288,41 @@ def test_a_body_that_is_compressed_is_refused_with_the_reason(api: httpx2.Client
         assert "'Content-Encoding: gzip'" in packed.json()["detail"]
     plain = api.post("/check", content=ADDS.encode(), headers=YAML)
     assert plain.status_code == 200, plain.text
+
+
+def test_a_schedule_is_previewed_as_the_text_that_it_is(api: httpx2.Client) -> None:
+    text = DOCUMENTS["schedules"].replace("every_s: 86400", "cron: '30 2 * * *'")
+    bare = api.post("/schedules/preview", content=text, headers=YAML)
+    assert (bare.status_code, len(bare.json()["next"])) == (200, 10), bare.text
+    assert bare.json() == api.post("/schedules/preview", json={"text": text}).json()
+    wrong = api.post("/schedules/preview", json={"text": text, "count": 3})
+    assert (wrong.status_code, wrong.json()["errors"][0]["pointer"]) == (400, "/count")
+
+
+@pytest.mark.parametrize("path", ["/check", "/migrate", "/tests", "/simulate", "/playbooks"])
+def test_what_is_sent_beside_a_text_is_pointed_at(api: httpx2.Client, path: str) -> None:
+    wrong = api.post(path, json={"text": ADDS, "bogus": 1})
+    assert (wrong.status_code, wrong.json()["errors"][0]["pointer"]) == (400, "/bogus")
+
+
+def test_a_playbook_that_is_applied_under_its_own_path_says_where_it_is(
+    api: httpx2.Client,
+) -> None:
+    text = ADDS.replace("name: adds", "name: adds, path: 'where/it is'")
+    made = api.post("/playbooks", json={"text": text})
+    assert (made.status_code, made.headers["location"]) == (201, "/api/v1/playbooks/where/it%20is")
+    assert api.get("/playbooks/where/it%20is").json()["text"] == text
+
+
+def test_an_id_whose_address_is_that_of_something_else_is_refused(api: httpx2.Client) -> None:
+    refused = api.post("/executions", json={"playbook": {"text": ADDS}, "id": "counts"})
+    assert (refused.status_code, refused.json()["code"]) == (422, "invalid-input")
+
+
+def test_a_signal_may_be_called_as_its_playbook_calls_it(api: httpx2.Client) -> None:
+    """A slash is one in the address, too, however it is written there."""
+    for sent in ("bank/paid", "bank%2Fpaid"):
+        path = f"/executions/{started(api, WAITS.replace('signal: go', 'signal: bank/paid'))['id']}"
+        done = api.post(f"{path}/signals/{sent}", headers={"Prefer": "wait=30"})
+        assert (done.status_code, done.json()["waited"]) == (200, True), done.text
+        assert done.json()["execution"]["status"] == "completed"

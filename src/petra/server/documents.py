@@ -16,10 +16,11 @@ from petra.playbook.documents import read_document
 from petra.playbook.schedule import Schedule
 from petra.playbook.shared import SharedResource
 from petra.playbook.trigger import Trigger
+from petra.server.body_faults import NO_BODY, faults_of
 from petra.server.conditions import entity_tag, replaced_by
 from petra.server.needs import needs
 from petra.server.openapi import Opt, answers, takes
-from petra.server.problems import ProblemError
+from petra.server.problems import ProblemError, unread
 from petra.server.service import AnyHttpRequest
 from petra.server.shapes import Shape
 
@@ -60,11 +61,17 @@ async def with_text_of(request: AnyHttpRequest, shape: type[T], words: str) -> T
     try:
         if kind in YAML:
             return shape(text=body.decode("utf-8-sig"))
-        return msgspec.json.decode(body, type=shape)
+        if not body:
+            raise unread([NO_BODY])
+        sent = msgspec.json.decode(body)
     except UnicodeDecodeError:
         raise ProblemError("bad-request", "the text is not UTF-8") from None
     except msgspec.DecodeError as error:
         raise ProblemError("bad-request", f"send application/yaml, or {words}: {error}") from None
+    try:
+        return msgspec.convert(sent, shape)
+    except msgspec.ValidationError as error:
+        raise unread(faults_of(sent, shape, error)) from None
 
 
 async def document_of(request: AnyHttpRequest, name: str, kind: type[D]) -> D:

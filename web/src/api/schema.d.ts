@@ -11980,6 +11980,14 @@ export interface operations {
                  *     }
                  */
                 "application/json": components["schemas"]["Previewed"];
+                /**
+                 * @example apiVersion: petra/v1
+                 *     kind: Playbook
+                 *     metadata: {name: hello}
+                 *     workflow:
+                 *     - {step: greet, tool: {kind: noop}}
+                 */
+                "application/yaml": unknown;
             };
         };
         responses: {

@@ -102,7 +102,7 @@ def refusal(words: str, seen: int | None = None, version: int = 0) -> ProblemErr
 
 
 @post(
-    "/executions/{execution:str}/signals/{name:str}",
+    "/executions/{execution:str}/signals/{name:path}",
     status_code=200,
     opt=needs(May.STEER) | tries(Done, DryRun, 202),
 )
@@ -122,13 +122,15 @@ async def signal(
     """Send a signal; ``waited`` says whether anybody waited for it. With ``Prefer: wait=N`` 202 says that it goes on still."""
     body, wait = data or SignalBody(), wait_of(prefer)
     asked = _Asked(request, key, version_seen(if_match))
-    command = c.SendSignal(now=0.0, name=name, key=body.key, payload=body.payload, at=asked.seen)
+    command = c.SendSignal(
+        now=0.0, name=name.removeprefix("/"), key=body.key, payload=body.payload, at=asked.seen
+    )
     if dry_run:
         return Response(
             await tried(service.engine, who, execution, command, service.long_work.aside)
         )
     version = await _give_command(service, who, execution, command, asked)
-    was_awaited = await _was_awaited(service, execution, name, version)
+    was_awaited = await _was_awaited(service, execution, command.name, version)
     in_time = await wait_for_rest(service, who, execution, wait)
     done = Done(execution=await shown_execution(service, who, execution), waited=was_awaited)
     status, headers = status_of(200, in_time=in_time), entity_tag(done.execution.version)

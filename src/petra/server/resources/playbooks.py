@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 from typing import Any
+from urllib.parse import quote
 
 from litestar import Response, Router, delete, get, post, put
 from litestar.params import FromPath, FromQuery
@@ -123,7 +124,10 @@ async def applied(
     """Apply a playbook under the path that its text names; ``allow_unsound`` as for the other."""
     text = await text_of(request)
     playbook = await service.texts.read(text, "the playbook")
-    return await _applied(service, here, playbook, text, None, allow_unsound=allow_unsound)
+    done = await _applied(service, here, playbook, text, None, allow_unsound=allow_unsound)
+    path = playbook.metadata.path or playbook.metadata.name
+    done.headers["Location"] = f"{service.base}/playbooks/{quote(path)}"
+    return done
 
 
 async def _applied(

@@ -32,9 +32,10 @@ from petra.server.documents import (
     must_be_seen,
     shown_document,
     takes_document,
+    with_text_of,
 )
 from petra.server.needs import needs
-from petra.server.openapi import answers
+from petra.server.openapi import answers, takes
 from petra.server.paging import MOST, Cursor, page_data
 from petra.server.parameters import Limit
 from petra.server.repeats import Key, asked_under, command_id, once
@@ -102,9 +103,14 @@ async def removed(
     return await schedules.remove(here, name)
 
 
-@post("/schedules/preview", status_code=200, opt=needs(May.SEE) | answers(TimesAhead))
-async def preview(service: TheService, here: Here, data: JSONBody[Previewed]) -> dict[str, Any]:
+@post(
+    "/schedules/preview",
+    status_code=200,
+    opt=needs(May.SEE) | answers(TimesAhead) | takes(Previewed, yaml=True),
+)
+async def preview(service: TheService, here: Here, request: AnyHttpRequest) -> dict[str, Any]:
     """Return when a schedule is due, given by its text or its name: in words, and the next times, with notes where clocks change."""
+    data = await with_text_of(request, Previewed, "JSON of the form {text} or {name}")
     if data.text:
         schedule = read_document(data.text, "the schedule").checked_as(Schedule)
         return previewed(schedule, service.clock.now(), data.since, data.number)

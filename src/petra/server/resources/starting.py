@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 import msgspec
 from litestar import Response, Router, post
@@ -35,6 +35,9 @@ from petra.server.resources.executions import (
 from petra.server.service import AnyHttpRequest, Here, TheService
 from petra.server.shapes import Execution
 from petra.server.waiting import status_of, wait_for_rest
+
+NO_IDS: Final = frozenset({"counts"})
+"""What stands beside the executions under their address."""
 
 
 class Start(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -141,6 +144,15 @@ def _accepted(answered: Answered) -> str:
 
 
 def _id(service: TheService, who: Principal, data: Start) -> str:
+    """Return the id that somebody chose, or a new one.
+
+    Raises:
+        ProblemError: what is at its address is something else.
+    """
+    if data.id in NO_IDS:
+        raise ProblemError(
+            "invalid-input", f"'{data.id}' is no id here: its address is that of a list"
+        )
     return chosen_id(who.namespace, data.id) if data.id else service.desk.new_id()
 
 
