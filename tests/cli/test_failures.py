@@ -100,15 +100,18 @@ async def _play() -> None:
         return Retrying(execution="e", run=run, attempt=attempt(kind="timeout", message="slow"))
 
     retries.take(notice("r"))
-    assert retries.words("e", "other") == ""
-    assert retries.words("e", "r") == (
-        "Try 1 of task 't' failed (timeout: slow); the next one comes in 5.0 s."
-    )
+    next_at = clock.now() + 5
+    assert retries.last("e", "other") is None
+    words = "Try 1 of task 't' failed (timeout: slow); the next one comes in 5.0 s."
+    assert retries.last("e", "r") == (words, 1, None, next_at)
     await clock.advance(25)
-    assert retries.words("e", "r").endswith("; the next one came 20 s ago.")
+    later = retries.last("e", "r")
+    assert later is not None
+    assert later.words.endswith("; the next one came 20 s ago.")
+    assert later.next_at == next_at
     for number in range(RETRIES_KEPT_MAX):
         retries.take(notice(str(number)))
-    assert retries.words("e", "r") == ""
+    assert retries.last("e", "r") is None
 
 
 def test_what_was_said_of_a_retry_stays_true_and_is_forgotten_in_the_end() -> None:

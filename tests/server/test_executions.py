@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from datetime import datetime, timedelta
 from typing import Any
 
 import httpx2
 import pytest
-from server.books import ADDS, ASKS, WAITS
+from server.books import ADDS, ASKS, WAITS, book
+from support.patience import until
 
 
 def started(api: httpx2.Client, text: str, *, wait: int = 30, **more: Any) -> dict[str, Any]:
@@ -100,6 +102,25 @@ def test_what_waits_is_explained(api: httpx2.Client) -> None:
     assert "go" in told["sentence"] + str(told["waiting"])
     early = api.get(f"/executions/{shown['id']}/result")
     assert (early.status_code, early.json()["code"]) == (409, "not-ended")
+
+
+@pytest.mark.spec("S11")
+def test_a_step_that_is_tried_again_says_which_try_comes_when(api: httpx2.Client) -> None:
+    rule = "{when: '{{ outcome.status == \"error\" }}', then: {do: retry, attempts: 4, delay: 600}}"
+    step = f"{{kind: python, code: 'result = 1 / 0', spec: {{policy: {{rules: [{rule}]}}}}}}"
+    shown = started(api, book(f"  - {{step: divide, tool: {step}}}\n", name="retried"), wait=0)
+    path = f"/executions/{shown['id']}"
+
+    def trying() -> Any:
+        waiting = api.get(f"{path}/explain").json()["explanation"]["waiting"]
+        return next((one["trying"] for one in waiting), None)
+
+    until(trying)
+    told = trying()
+    assert (told["failed"], told["of"]) == (1, 4)
+    begun = datetime.fromisoformat(shown["started"])
+    assert timedelta(0) < datetime.fromisoformat(told["next_at"]) - begun < timedelta(seconds=700)
+    assert api.post(f"{path}/cancel", json={}).status_code == 200
 
 
 def test_what_steps_printed_is_there(api: httpx2.Client) -> None:

@@ -19,7 +19,8 @@ from petra.engine import Engine
 from petra.engine.documents import Documents
 from petra.engine.shared_resources import CONFIGURED, SharedResources
 from petra.errors import UsageError
-from petra.kernel.explain import Explanation, InLine, Waiting
+from petra.kernel.explain import Explanation, Waiting
+from petra.kernel.hearsay import InLine
 from petra.kernel.permit_state import QUOTA
 from petra.playbook.concurrency import EXECUTIONS
 from petra.playbook.shared import SharedResource

@@ -11,6 +11,7 @@ from petra.engine.cache import Entry
 from petra.engine.custody import Custody
 from petra.engine.retries import Retries
 from petra.engine.workers import ALONE, AWAY, Queue, WorkerSeen
+from petra.kernel.scope import timestamp
 from petra.kinds import EXTRAS
 from petra.namespaces import DEFAULT
 
@@ -35,8 +36,13 @@ def explained(custody: Custody, entry: Entry, retries: Retries | None = None) ->
 
 
 def _with_retry(retries: Retries, execution: str, wait: Waiting) -> Waiting:
-    said = retries.words(execution, wait.token) if wait.reason == "worker" else ""
-    return replace(wait, sentence=f"{wait.sentence} {said}") if said else wait
+    last = retries.last(execution, wait.token) if wait.reason == "worker" else None
+    if last is None:
+        return wait
+    from petra.kernel.hearsay import Trying  # noqa: PLC0415 - only for who asks
+
+    trying = Trying(last.failed, last.of, timestamp(last.next_at))
+    return replace(wait, sentence=f"{wait.sentence} {last.words}", trying=trying)
 
 
 def _with_worker(custody: Custody, execution: str, wait: Waiting) -> Waiting:

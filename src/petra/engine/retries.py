@@ -3,10 +3,20 @@
 from __future__ import annotations
 
 from collections import OrderedDict
+from typing import NamedTuple
 
 from petra.clock import Clock
 from petra.engine.limits import RETRIES_KEPT_MAX
 from petra.wire.frames import Retrying
+
+
+class LastRetry(NamedTuple):
+    """Which try of a run failed last, of how many, and when the next one comes or came; and all of it in words."""
+
+    words: str
+    failed: int
+    of: int | None
+    next_at: float
 
 
 class Retries:
@@ -24,11 +34,11 @@ class Retries:
         while len(self._last) > RETRIES_KEPT_MAX:
             self._last.popitem(last=False)
 
-    def words(self, execution: str, run: str) -> str:
-        """Say which try of a run failed last, why, and when the next one comes or came; nothing of one that had none."""
+    def last(self, execution: str, run: str) -> LastRetry | None:
+        """Return what was said last of a run; nothing of one that had no retry."""
         retrying = self._last.get((execution, run))
         if retrying is None:
-            return ""
+            return None
         notice, at = retrying
         attempt, error = notice.attempt, notice.attempt.error
         of = f" of {notice.of}" if notice.of else ""
@@ -36,6 +46,7 @@ class Retries:
         now = self._clock.now()
         wait = at + (attempt.delay_s or 0.0) - now
         then = f"comes in {wait:.1f} s" if wait > 0 else f"came {-wait:.0f} s ago"
-        return (
+        words = (
             f"Try {attempt.number}{of} of task '{attempt.task}' failed{why}; the next one {then}."
         )
+        return LastRetry(words, attempt.number, notice.of, now + wait)

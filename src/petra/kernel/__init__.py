@@ -15,7 +15,7 @@ Its modules, by what they do together; ``petra.kernel.fold`` has what ``evolve``
 - the world: ``tasks``, ``human``, ``timers``, ``waiting``, ``incidents``
 - limits that executions share: ``permits``, ``step_permits``, ``permit_events``, ``permit_state``
 - schedules: ``schedules``, ``due_times``, ``timetable``, ``schedule_events``, ``schedule_inputs``
-- rest and end: ``rest``, ``completion``, ``compensation``, ``cancel``, and ``explain``, which says why
+- rest and end: ``rest``, ``completion``, ``compensation``, ``cancel``, and ``explain``, which says why; ``hearsay`` is what others add to that
 - another past, another definition: ``fork``, ``set_going``, ``migration``
 - logs held against everything: ``replay``, ``snapshot``, ``redecide`` and ``inputs``, ``on_net`` and ``laid_on_net``, ``compare``
 """

@@ -12,6 +12,7 @@ from petra.expr.dates import NOW
 from petra.expr.frame import FOLLOW
 from petra.kernel.compensation import not_compensated
 from petra.kernel.fold.tasks import names_of
+from petra.kernel.hearsay import InLine, Trying
 from petra.kernel.permit_state import limit_in_words
 from petra.kernel.program import Program, StepPlan
 from petra.kernel.rest import WhyAtRest, is_held_back, rest_of, waits_of, what
@@ -21,18 +22,6 @@ from petra.kernel.timetable import Timetable, passed_over, waits_for_end
 from petra.references import Follow
 
 _SIGNALS_SHOWN = 5
-
-
-class InLine(Struct, frozen=True):
-    """A place in the line of a limit: the first is number 1. ``holders`` are some of those who are in."""
-
-    limit: str
-    key: str
-    position: int
-    waiting: int
-    used: int
-    most: int | None
-    holders: list[str]
 
 
 class Waiting(Struct, frozen=True):
@@ -50,6 +39,8 @@ class Waiting(Struct, frozen=True):
     permit: str = ""
     """What it waits for of a limit that executions share; the store knows its place in the line."""
     queue: InLine | None = None
+    trying: Trying | None = None
+    """What its worker said last, if it tries again; no log knows that."""
 
 
 class Explanation(Struct, frozen=True):

@@ -5379,6 +5379,16 @@ export interface components {
             text: string;
         };
         /**
+         * TriedAgain
+         * @description A task that is tried again: which try failed last, of how many, and when the next one comes, or came.
+         */
+        TriedAgain: {
+            failed: number;
+            next_at: string | null;
+            /** @default null */
+            of: number | null;
+        };
+        /**
          * TriedEvent
          * @description An event to try, as ``event`` is in expressions.
          */
@@ -5534,6 +5544,8 @@ export interface components {
             sentence: string;
             step: string;
             token: string;
+            /** @default null */
+            trying: components["schemas"]["TriedAgain"] | null;
             unblocked_by: string;
         };
         /**

@@ -7,6 +7,7 @@ from typing import Any, Literal
 import msgspec
 
 from petra.server.answers.limits import PlaceInLine
+from petra.server.answers.tries import TriedAgain
 from petra.server.shapes import ExecutionItem, Shape
 
 
@@ -39,6 +40,7 @@ class WaitingToken(Shape, frozen=True):
     child: str
     permit: str = ""
     queue: PlaceInLine | None = None
+    trying: TriedAgain | None = None
     acts: list[OfferedAct] = msgspec.field(default_factory=list)
 
 
