@@ -84,3 +84,16 @@ def test_writes_of_one_key_in_another_order_depend_on_each_other() -> None:
     one = lived_through(WRITES, [("a", 1), ("b", 1)], head=head)
     two = lived_through(WRITES, [("b", 1), ("a", 1)], head=head)
     assert sameness(one, two) is Equivalence.OUTCOME
+
+
+def test_a_ctx_that_somebody_patched_is_no_matter_of_order() -> None:
+    """It is no firing: the graphs of causes are equal, and still they are not the same."""
+    lives = []
+    for value in (None, 1):
+        world = Simulation(model(workflow(WRITES)))
+        world.start({})
+        world.run()
+        if value is not None:
+            world.send(world.root, c.PatchCtx(now=world.now, values={"k": value}, actor="ada"))
+        lives.append(world.root.log)
+    assert sameness(*lives) is Equivalence.NONE

@@ -48,11 +48,10 @@ def sameness(left: Sequence[Record], right: Sequence[Record]) -> Equivalence:
     first, second = ([event for _, _, event in lived(records)] for records in (left, right))
     if canonical_life(first) == canonical_life(second):
         return Equivalence.IDENTITY
-    if causal_names(first) == causal_names(second):
-        return Equivalence.CAUSAL
-    if _outcome(left, first) == _outcome(right, second):
-        return Equivalence.OUTCOME
-    return Equivalence.NONE
+    if _outcome(left, first) != _outcome(right, second):  # a ctx that was patched is no firing
+        return Equivalence.NONE
+    same_causes = causal_names(first) == causal_names(second)
+    return Equivalence.CAUSAL if same_causes else Equivalence.OUTCOME
 
 
 def timeless(value: Any) -> Any:
