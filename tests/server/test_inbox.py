@@ -122,3 +122,8 @@ def test_what_is_no_due_date_no_order_and_no_cursor_of_it_is_refused(asked: http
     page = asked.get("/work-items", params={"sort": "age", "limit": 1}).json()
     other = asked.get("/work-items", params={"sort": "newest", "cursor": page["next"]})
     assert (other.status_code, other.json()["code"]) == (422, "invalid-input")
+
+
+def test_a_work_item_says_which_playbook_asks(asked: httpx2.Client) -> None:
+    items = asked.get("/work-items", params={"sort": "age"}).json()["items"]
+    assert [one["body"]["playbook"] for one in items] == [name for name, _, _, _ in ASKED]

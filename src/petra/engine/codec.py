@@ -216,6 +216,7 @@ def item_row(state: State, item: WorkItem) -> rows.WorkItemRow:
         due=item.offered_at + due if isinstance(due, int | float) else None,
         body=_encode(
             {
+                "playbook": state.playbook,
                 "spec": item.spec,
                 "draft": item.draft,
                 "comments": item.comments,
