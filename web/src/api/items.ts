@@ -16,6 +16,8 @@ export interface Decision {
   data?: Json;
 }
 export interface ItemBody {
+  /** Of what asks; not said of what was asked by an earlier version. */
+  playbook?: string;
   spec: ItemSpec;
   draft: Json;
   comments: Json[];

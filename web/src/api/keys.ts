@@ -18,6 +18,7 @@ export const keys = {
   at: (id: string, seq: number) => ['execution', id, 'at', seq] as const,
   tokensAt: (id: string, seq: number, which: string) =>
     ['execution', id, 'at', seq, 'tokens', which] as const,
+  explanations: (id: string) => ['execution', id, 'explain'] as const,
   explain: (id: string, version: number) => ['execution', id, 'explain', version] as const,
   events: (id: string, filter: unknown) => ['execution', id, 'events', filter] as const,
   eventCounts: (id: string, filter: unknown) => ['execution', id, 'counts', filter] as const,

@@ -136,7 +136,7 @@ export interface IterationRow {
   n: number;
   path: number[];
   state: 'to_go' | 'in_flight' | 'ok' | 'failed' | 'cancelled';
-  ms: number;
+  ms: number | null;
   first: number | null;
   last: number | null;
   attempts: number;
@@ -172,6 +172,7 @@ export interface WaitingTold {
   unblocked_by: string;
   child: string;
   queue?: Schemas['PlaceInLine'] | null;
+  trying?: { failed: number; of: number | null; next_at: string | null } | null;
   acts?: WaitAct[];
 }
 export interface Explanation {

@@ -18,7 +18,7 @@ export { type ValueSource, ValuesFrom } from './LargeValue';
 export { recalled, remember } from './memory';
 export { Split } from './Split';
 export { State } from './State';
-export { Copyable, copy, Duration, Empty, ErrorBox, Kbd, NotHere, Skeleton, Time } from './simple';
+export { Copyable, copy, Duration, Empty, ErrorBox, Kbd, Name, NotHere, Skeleton, Time } from './simple';
 export { lookOf, OVER, type Token } from './states';
 export { Tabs } from './Tabs';
 export { toast } from './toast';

@@ -13,6 +13,27 @@ export function Kbd({ children }: { children: string }) {
   return <kbd className={css.kbd}>{children}</kbd>;
 }
 
+const END = 9;
+const LOW = /^[\udc00-\udfff]/;
+
+/** A name in two: what may be cut short, and its last letters. */
+function ended(name: string): [string, string] {
+  if (name.length <= 2 * END) return [name, ''];
+  const at = name.length - (LOW.test(name.slice(-END)) ? END - 1 : END); // a letter stays whole
+  return [name.slice(0, at), name.slice(at)];
+}
+
+/** A name, cut short in its middle where there is no room for it: names of one kind differ at their ends. */
+export function Name({ children, title = children }: { children: string; title?: string }) {
+  const [head, tail] = ended(children);
+  return (
+    <span className={css.name} title={title}>
+      <span>{head}</span>
+      {tail ? <span>{tail}</span> : null}
+    </span>
+  );
+}
+
 /** A moment, short; whole where it is pointed at. */
 export function Time({ at, now }: { at: string | null | undefined; now?: number }) {
   if (!at) return <span className="muted">–</span>;

@@ -3,7 +3,7 @@ import { act, cleanup, fireEvent, screen } from '@testing-library/react';
 import { useState } from 'react';
 import { afterEach, beforeAll, expect, test, vi } from 'vitest';
 import { away, Problem } from '../api/problems';
-import { Button, Dialog, Empty, ErrorBox, Skeleton, State, Tabs, Value, VirtualTable } from '.';
+import { Button, Dialog, Empty, ErrorBox, Name, Skeleton, State, Tabs, Value, VirtualTable } from '.';
 import { turnDensity } from './density';
 import { useKeys } from './keyboard';
 import { isAccessible, makeBrowserParts, show } from './testing';
@@ -214,4 +214,14 @@ test('of two keys that belong together the second is not heard alone, and a thir
   fireEvent.keyDown(screen.getByLabelText('Words'), { key: 'g' });
   press('e');
   expect(run.mock.calls.flat().at(-1), 'what is typed begins nothing').toBe('e');
+});
+
+test.each([
+  ['pay', ['pay']],
+  ['consolidate_subsidiary_12', ['consolidate_subs', 'idiary_12']],
+  [`a_name_with_a_face_${'\u{1f600}'}12345678`, [`a_name_with_a_face_${'\u{1f600}'}`, '12345678']],
+])('%s is cut short in its middle, and said whole where one points at it', (name, parts) => {
+  const { container } = show(<Name>{name}</Name>);
+  expect(screen.getByTitle(name).textContent).toBe(name);
+  expect([...container.querySelectorAll('[title] > span')].map((one) => one.textContent)).toEqual(parts);
 });

@@ -14,6 +14,8 @@ import {
   type Area,
   type Camera,
   cameraOf,
+  seeing,
+  sees,
   type Viewport,
   viewportOf,
   writeCamera,
@@ -41,6 +43,8 @@ const EDGES: EdgeTypes = { arc: ArcEdge };
 const FAR = 0.3;
 /** Smaller than this nothing is shown that somebody opens: they move to where they want to be. */
 const READABLE = 0.6;
+/** So far from the edge begins what does not fit. */
+const TOP = 12;
 /** Up to so many nodes all are in the page. */
 const MANY = 400;
 
@@ -132,7 +136,10 @@ export function Canvas({ picture, graph, label, camera, onCamera, onChild }: Pro
         onInit={() => {
           told.current = '';
           if (given) look();
-          else void flow.setViewport(fitting(graph, child, area(), READABLE));
+          else {
+            const whole = fitting(graph, child, area(), READABLE);
+            void flow.setViewport(seeing(whole, area(), nodeOf(step, byId)));
+          }
           follow(flow.getViewport());
         }}
         minZoom={ZOOM_MIN}
@@ -160,9 +167,18 @@ export function Canvas({ picture, graph, label, camera, onCamera, onChild }: Pro
   );
 }
 
-/** What a drawing is moved by so that all of it is seen, but no smaller than one wants it. */
+/** What a drawing is moved by so that all of it is seen, but no smaller than one wants it: then it is seen from its top on. */
 export function fitting(graph: Graph, child: Picture['child'], area: Area, least = ZOOM_MIN): Viewport {
-  return getViewportForBounds(roomOf(graph, child), area.width, area.height, least, 1, 0.1);
+  const room = roomOf(graph, child);
+  const view = getViewportForBounds(room, area.width, area.height, least, 1, 0.1);
+  const isTall = room.height * view.zoom > area.height;
+  return isTall ? { ...view, y: TOP - room.y * view.zoom } : view;
+}
+
+/** Where a step stands; in a net, where its runs are. */
+function nodeOf(step: string | null, byId: ReadonlyMap<string, GraphNode>): GraphNode | undefined {
+  if (!step) return undefined;
+  return byId.get(step) ?? byId.get(`p:${step}.running`) ?? byId.get(`p:${step}.ready`);
 }
 
 /** Bring the selected step into view, unless it is, or the address said where to look. */
@@ -176,14 +192,11 @@ function useCentred(
   useEffect(() => {
     const isGiven = given.current !== '';
     given.current = '';
-    const node = step ? (byId.get(step) ?? byId.get(`p:${step}.ready`)) : undefined;
+    const node = nodeOf(step, byId);
     const area = box.current?.getBoundingClientRect();
     if (isGiven || !node || !area) return;
-    const { x, y, zoom } = flow.getViewport();
-    const [left, top] = [node.x * zoom + x, node.y * zoom + y];
-    const isIn =
-      left >= 0 && top >= 0 && left + node.w * zoom <= area.width && top + node.h * zoom <= area.height;
-    if (!isIn) void flow.setCenter(node.x + node.w / 2, node.y + node.h / 2, { zoom, duration: 120 });
+    const view = flow.getViewport();
+    if (!sees(view, area, node)) void flow.setViewport(seeing(view, area, node), { duration: 120 });
   }, [step, byId, flow, box, given]);
 }
 

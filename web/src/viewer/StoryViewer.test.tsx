@@ -89,6 +89,16 @@ test('where nothing goes on, what waits is stuck', () => {
   expect(looks({ ...picture, waiting: stuckAt(picture.story, 3) })).toEqual({ a: 'done', j: 'stuck' });
 });
 
+test('a step that is tried again says which try comes next', () => {
+  const tried = (trying: { failed: number; of: number | null; next_at: null } | null) => {
+    const waiting = new Map([['a', { reason: 'worker', sentence: 'It is tried again.', trying }]]);
+    return nodesOf(pictureAt(2, { waiting }), GRAPH).map((one) => (one.data as { trying?: string }).trying);
+  };
+  expect(tried({ failed: 2, of: 30, next_at: null })).toEqual(['3/30', undefined]);
+  expect(tried({ failed: 2, of: null, next_at: null })).toEqual(['3', undefined]);
+  expect(tried(null)).toEqual([undefined, undefined]);
+});
+
 test('a token that waits at the end of an arc is a bead there, and the arc was taken', () => {
   const beads = (seq: number) => edgesOf(pictureAt(seq), GRAPH).map((one) => one.data);
   expect(beads(2)).toMatchObject([{ tokens: 0, taken: 0 }]);

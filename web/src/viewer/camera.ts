@@ -39,6 +39,25 @@ export function viewportOf(camera: Camera, area: Area): Viewport {
   return { x: area.width / 2 - camera.x * zoom, y: area.height / 2 - camera.y * zoom, zoom };
 }
 
+interface Box {
+  x: number;
+  y: number;
+  w: number;
+  h: number;
+}
+
+/** Whether all of a box is seen. */
+export function sees(view: Viewport, area: Area, { x, y, w, h }: Box): boolean {
+  const [left, top] = [x * view.zoom + view.x, y * view.zoom + view.y];
+  return left >= 0 && top >= 0 && left + w * view.zoom <= area.width && top + h * view.zoom <= area.height;
+}
+
+/** The same view, or one as close with a box in its middle, where not all of it is seen. */
+export function seeing(view: Viewport, area: Area, box: Box | undefined): Viewport {
+  if (!box || sees(view, area, box)) return view;
+  return viewportOf({ x: box.x + box.w / 2, y: box.y + box.h / 2, zoom: view.zoom }, area);
+}
+
 export function cameraOf(view: Viewport, area: Area): Camera {
   return {
     x: (area.width / 2 - view.x) / view.zoom,

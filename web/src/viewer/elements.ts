@@ -1,6 +1,6 @@
 /** What is drawn of a story at a record: nodes and edges, with the positions that the server gave. */
 import { type Edge, type Node, Position } from '@xyflow/react';
-import type { Graph, GraphArc, GraphNode } from '../api/shapes';
+import type { Graph, GraphArc, GraphNode, WaitingTold } from '../api/shapes';
 import { arcName, type StoryStore } from '../story/store';
 import type { ArcEdgeData } from './ArcEdge';
 import { isOf, lookOfStep, type Only } from './looks';
@@ -59,11 +59,17 @@ function stepNode(node: GraphNode, shown: Shown, marking: Int32Array, more: Part
     isFaint: shown.only !== undefined && !isOf(shown.only, look),
     selected: false,
     sentence: waits?.sentence,
+    trying: nextTry(waits?.trying),
     ms: isOver ? bar.to - bar.from : null,
     looping: loop && shown.id ? { id: shown.id, run: loop.run, last: loop.last, seq: shown.seq } : undefined,
     ...more,
   };
   return { ...boxOf(node), type: 'step', data: data as unknown as Record<string, unknown> };
+}
+
+/** Which try comes next, of how many. */
+function nextTry(trying: WaitingTold['trying']): string | undefined {
+  return trying ? [trying.failed + 1, trying.of].filter(Boolean).join('/') : undefined;
 }
 
 export function nodesOf(picture: Picture, graph: Graph): Node[] {

@@ -19,7 +19,7 @@ import {
 } from 'lucide-react';
 import { memo } from 'react';
 import type { GraphNode } from '../api/shapes';
-import { duration, number, State, shortId } from '../kit';
+import { duration, Name, number, State, shortId } from '../kit';
 import { lookOf } from '../kit/states';
 import type { StepFacts } from '../story/store';
 import css from './graph.module.css';
@@ -42,6 +42,8 @@ export interface StepNodeData {
   /** Show the execution that it started, inside this graph, or no more. */
   openChild?: (step: string) => void;
   isOpen?: boolean;
+  /** Which try comes next, of how many; of a step that is tried again. */
+  trying?: string;
   /** The loop that it is, once it runs. */
   looping?: Looping;
   /** It belongs to an execution that is shown inside this one. */
@@ -93,6 +95,7 @@ function same(a: NodeProps, b: NodeProps): boolean {
     one.sentence === two.sentence &&
     one.isOpen === two.isOpen &&
     one.ms === two.ms &&
+    one.trying === two.trying &&
     one.joined?.arrived === two.joined?.arrived &&
     JSON.stringify(one.looping) === JSON.stringify(two.looping) &&
     one.openChild === two.openChild &&
@@ -109,6 +112,7 @@ export const StepNode = memo(function StepNode(props: NodeProps) {
   const Icon = iconOf(node);
   const token = lookOf(look.status, look.reason).token;
   const fact = <Fact text={factOf(data)} />;
+  const named = node.label ?? node.id;
   return (
     <div
       className={data.isWithin ? `${css.step} ${css.within}` : css.step}
@@ -122,7 +126,9 @@ export const StepNode = memo(function StepNode(props: NodeProps) {
       <Handle type="target" position={Position.Top} className={css.handle} />
       <div className={css.name}>
         <State status={look.status} reason={look.reason} bare />
-        <span className="cut data">{node.label}</span>
+        <span className="cut data">
+          <Name title={data.sentence ? `${named}: ${data.sentence}` : named}>{named}</Name>
+        </span>
         <Icon size={12} aria-hidden className="muted" />
       </div>
       {data.looping ? <Loop {...data.looping}>{fact}</Loop> : fact}
@@ -133,16 +139,16 @@ export const StepNode = memo(function StepNode(props: NodeProps) {
             <Hand size={10} aria-hidden />
           </span>
         ) : null}
-        {facts.retries ? (
-          <span title="retries">
-            <RefreshCw size={10} aria-hidden /> {number(facts.retries)}
+        {data.trying || facts.retries ? (
+          <span title={data.trying ? `try ${data.trying} comes next` : 'retries'}>
+            <RefreshCw size={10} aria-hidden /> {data.trying ?? number(facts.retries)}
           </span>
         ) : null}
         {data.openChild && facts.started && node.tools?.includes('playbook') ? (
           <button
             type="button"
             aria-pressed={data.isOpen ?? false}
-            aria-label={`The execution that ${node.label ?? node.id} started`}
+            aria-label={`The execution that ${named} started`}
             onClick={(event) => {
               event.stopPropagation();
               data.openChild?.(node.id);
@@ -200,7 +206,7 @@ export const NetNode = memo(function NetNode({ data }: NodeProps) {
       title={node.label}
     >
       <Handle type="target" position={Position.Top} className={css.handle} />
-      {isPlace ? <b>{tokens || ''}</b> : <span className="cut">{node.label}</span>}
+      {isPlace ? <b>{tokens || ''}</b> : <Name>{node.label ?? node.id}</Name>}
       {isPlace ? <span className={css.placeName}>{node.label}</span> : null}
       <Handle type="source" position={Position.Bottom} className={css.handle} />
     </div>

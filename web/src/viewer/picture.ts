@@ -5,7 +5,7 @@ import type { StoryStore } from '../story/store';
 import type { Only } from './looks';
 
 /** What waits, by step: why, and in a sentence. */
-export type Waiting = ReadonlyMap<string, Pick<WaitingTold, 'reason' | 'sentence'>>;
+export type Waiting = ReadonlyMap<string, Pick<WaitingTold, 'reason' | 'sentence' | 'trying'>>;
 
 /** The execution that a step started, as it is shown inside the one that started it. */
 export interface Child {

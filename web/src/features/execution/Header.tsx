@@ -1,7 +1,7 @@
 import { Link } from '@tanstack/react-router';
 import { CircleHelp, Ellipsis, LayoutPanelLeft, Square, SquareCheck, Terminal } from 'lucide-react';
 import { ACTS, actOf } from '../../acts/registry';
-import { Button, duration, MenuButton, number, OVER, State, shortId, Time, useNow } from '../../kit';
+import { Button, duration, MenuButton, Name, number, OVER, State, shortId, Time, useNow } from '../../kit';
 import { placeInWords, placeOf } from '../../kit/limit-words';
 import css from './execution.module.css';
 import { PANES, type PaneName } from './search';
@@ -65,8 +65,8 @@ export function Header({ view, onCopy }: { view: View; onCopy: () => void }) {
     <div className={css.head}>
       {head.parent ? <Above view={view} /> : null}
       <h1 className={css.title}>
-        <Link to="/executions" search={{ playbook: head.playbook }} className="data">
-          {head.playbook}
+        <Link to="/executions" search={{ playbook: head.playbook }}>
+          <Name>{head.playbook}</Name>
         </Link>
         <span className="muted"> / </span>
         <span className="mono" title={head.id}>

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import type { Frames, Graph } from '../../api/shapes';
 import { StoryStore } from '../../story/store';
-import { cameraOf, readCamera, viewportOf, writeCamera } from '../../viewer/camera';
+import { cameraOf, readCamera, seeing, sees, viewportOf, writeCamera } from '../../viewer/camera';
 import { edgesOf, nodesOf, placeOfChild, WITHIN } from '../../viewer/elements';
 import { movesBetween, wayOf } from '../../viewer/moves';
 import type { Child, Picture } from '../../viewer/picture';
@@ -46,6 +46,21 @@ test.each([
 test('in what sense two are the same is said in words', () => {
   expect(senseOf('E0')).toContain('same order (E0)');
   expect(senseOf('different')).toBe('another outcome');
+});
+
+test('a view stays where a box is seen, and brings one into its middle that is not', () => {
+  const area = { width: 400, height: 200 };
+  const view = { x: 10, y: 0, zoom: 0.5 };
+  expect(seeing(view, area, { x: 0, y: 0, w: 180, h: 56 })).toBe(view);
+  expect(seeing(view, area, undefined)).toBe(view);
+  for (const box of [
+    { x: 0, y: 380, w: 180, h: 56 },
+    { x: -40, y: 0, w: 180, h: 56 },
+  ]) {
+    const moved = seeing(view, area, box);
+    expect([sees(view, area, box), sees(moved, area, box), moved.zoom]).toEqual([false, true, 0.5]);
+    expect(cameraOf(moved, area)).toEqual({ x: box.x + 90, y: box.y + 28, zoom: 0.5 });
+  }
 });
 
 test('a camera is written and read; the window does not matter; nonsense is none', () => {

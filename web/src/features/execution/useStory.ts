@@ -142,6 +142,10 @@ export function useStory(id: string | null, at?: number) {
     };
     const asking = new Paced(ASK_MS, () => void client.invalidateQueries({ queryKey: keys.execution(id) }));
     const refetch = () => asking.push(null);
+    const explaining = new Paced(
+      ASK_MS,
+      () => void client.invalidateQueries({ queryKey: keys.explanations(id) }),
+    );
     const told = (change: HeadTold) =>
       client.setQueryData<Execution>(keys.execution(id), (was) => (was ? { ...was, ...change } : was));
     const showing = new Paced<{ frames: Frames } | { head: HeadTold }>(SHOW_MS, (all) => {
@@ -164,6 +168,8 @@ export function useStory(id: string | null, at?: number) {
         refetch();
       } else if (message.type === 'hello') {
         connection.version((message.data as { server: string }).server);
+      } else if (message.type === 'live') {
+        explaining.push(null); // a try failed and another one comes: of that there is no record
       } else if (message.type === 'execution.gone') setGone(true);
     };
 
@@ -200,6 +206,7 @@ export function useStory(id: string | null, at?: number) {
       over = true;
       showing.end();
       asking.end();
+      explaining.end();
       end?.();
     };
   }, [id, client]);

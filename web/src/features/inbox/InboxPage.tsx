@@ -5,7 +5,7 @@ import { me } from '../../api/calls';
 import { BOXES, type Box, type ItemFilter, openOf, type WorkItem, workItemCounts } from '../../api/items';
 import { keys } from '../../api/keys';
 import type { Me } from '../../api/shapes';
-import { Answer, Button, type Column, Empty, Segmented, Time, useKeys, VirtualTable } from '../../kit';
+import { Answer, Button, type Column, Empty, Name, Segmented, Time, useKeys, VirtualTable } from '../../kit';
 import { dueIn } from './due';
 import { Filters } from './Filters';
 import { ItemPane } from './ItemPane';
@@ -31,14 +31,20 @@ const COLUMNS: Column<WorkItem>[] = [
     width: 'minmax(160px, 3fr)',
     cell: (row) => <span className="data">{row.title}</span>,
   },
-  { id: 'state', head: 'State', width: '90px', cell: (row) => row.state },
+  { id: 'due', head: 'Due', width: '110px', cell: (row) => <Due row={row} /> },
+  {
+    id: 'playbook',
+    head: 'Playbook',
+    width: 'minmax(90px, 1fr)',
+    cell: (row) => <Name>{row.body.playbook ?? row.step}</Name>,
+  },
   {
     id: 'who',
     head: 'Who',
     width: 'minmax(90px, 1fr)',
     cell: (row) => <span className="data">{people(row)}</span>,
   },
-  { id: 'due', head: 'Due', width: '110px', cell: (row) => <Due row={row} /> },
+  { id: 'state', head: 'State', width: '90px', cell: (row) => row.state },
   { id: 'priority', head: 'Priority', width: '64px', cell: (row) => row.priority },
   { id: 'created', head: 'Asked', width: '110px', cell: (row) => <Time at={row.created} /> },
 ];

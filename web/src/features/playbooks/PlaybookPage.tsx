@@ -55,7 +55,7 @@ function Shown({ path, told }: { path: string; told: Playbook }) {
         <code title={digest}>{digest.slice(0, 8)}</code>
         {digest === told.digest ? <Stands path={path} /> : <span>not the one that runs now</span>}
         <span className="grow" />
-        <Link to="/edit/$" params={{ _splat: path }}>
+        <Link className="act" to="/edit/$" params={{ _splat: path }}>
           Edit
         </Link>
         <Button
@@ -140,7 +140,7 @@ function GraphTab({ path, digest }: { path: string; digest: string }) {
           {went.data.executions ? (
             <span className="muted">
               {went.data.executions === 1
-                ? 'its execution'
+                ? 'its only execution'
                 : `the last ${number(went.data.executions)} executions`}
             </span>
           ) : null}

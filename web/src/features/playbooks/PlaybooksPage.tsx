@@ -20,7 +20,6 @@ import { fitting, type PlaybooksSearch } from './search';
 const route = getRouteApi('/inside/playbooks');
 
 const COLUMNS: Column<PlaybookItem>[] = [
-  { id: 'proof', head: 'Proof', width: '112px', cell: (row) => <ProofOf path={row.path} /> },
   {
     id: 'path',
     head: 'Playbook',
@@ -31,6 +30,7 @@ const COLUMNS: Column<PlaybookItem>[] = [
       </Link>
     ),
   },
+  { id: 'proof', head: 'Proof', width: '180px', cell: (row) => <ProofOf path={row.path} /> },
   { id: 'last', head: 'Last runs', width: 'minmax(150px, 1fr)', cell: (row) => <Last path={row.path} /> },
   { id: 'open', head: 'Open', width: '80px', cell: (row) => <Open row={row} /> },
   { id: 'next', head: 'Next', width: 'minmax(130px, 1fr)', cell: (row) => <NextDue path={row.path} /> },

@@ -29,7 +29,7 @@ export function Verdict({ proof }: { proof: Standing['proof'] }) {
     >
       <Icon size={14} strokeWidth={1.75} aria-hidden />
       {word}
-      {gated ? <span className="muted"> if…</span> : null}
+      {gated ? <span className="muted"> if guards allow</span> : null}
     </span>
   );
 }

@@ -1,6 +1,6 @@
 import { useMemo } from 'react';
 import type { GraphNode } from '../../../api/shapes';
-import { type Column, Empty, number, State, VirtualTable } from '../../../kit';
+import { type Column, Empty, Name, number, State, VirtualTable } from '../../../kit';
 import { isOf, lookOfStep } from '../../../viewer/looks';
 import type { View } from '../view';
 
@@ -20,7 +20,7 @@ export function StepsTable({ view }: { view: View }) {
       id: 'step',
       head: 'Step',
       width: 'minmax(120px, 1fr)',
-      cell: (node) => <span className="data">{node.label}</span>,
+      cell: (node) => <Name>{node.label ?? node.id}</Name>,
     },
     {
       id: 'state',

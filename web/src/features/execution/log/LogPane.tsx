@@ -11,6 +11,7 @@ import {
   ErrorBox,
   IconButton,
   millis,
+  Name,
   number,
   Segmented,
   TextField,
@@ -36,6 +37,7 @@ import {
   knownRows,
   type Level,
   type LogRows,
+  saidOf,
   shownRecords,
 } from './rows';
 
@@ -106,7 +108,7 @@ export function LogPane({ view, inputRef }: { view: View; inputRef?: Ref<HTMLInp
         id: 'step',
         head: 'Step',
         width: 'minmax(72px, 120px)',
-        cell: (one) => <span className="data">{story.stepOf(one)}</span>,
+        cell: (one) => <Name>{story.stepOf(one)}</Name>,
       },
       {
         id: 'text',
@@ -276,10 +278,10 @@ function RecordText({ view, seq }: { view: View; seq: number }) {
     enabled: last > chunk * CHUNK,
   });
   const item = found.data?.items.find((one) => one.seq === seq);
-  const said = item?.text.replace(item.type, '').replace(/^[\s;,]+/, '');
+  const run = view.story.runOf(seq);
   return (
     <span className="data muted" title={item?.text}>
-      {said ?? ''}
+      {item ? saidOf(item) || (run ? `run ${run}` : '') : ''}
     </span>
   );
 }

@@ -4,7 +4,7 @@ import type { Sel } from '../../../story/sel';
 import { StoryStore } from '../../../story/store';
 import { binned, livedFrames, part } from '../../../story/testing';
 import { filled } from '../useStory';
-import { aboutInWords, CountedRows, FoldedRows, type Level, shownRecords } from './rows';
+import { aboutInWords, CountedRows, FoldedRows, type Level, saidOf, shownRecords } from './rows';
 
 const HELD = { records: 64, block: 32, blocks: 2, bins: 64 };
 const LENGTH = 700;
@@ -119,4 +119,16 @@ test.each([
   [{ kind: 'rec', seq: 3 }, 'everything'], // it stands among all others
 ] as [Sel | null, string][])('of %j the log is one of %s', (sel, words) => {
   expect(aboutInWords(sel)).toBe(words);
+});
+
+test.each([
+  ['step.done', 'pay', 'step.done pay → ship', '→ ship'],
+  ['step.failed', 'pay', 'step.failed pay; timeout: too slow', 'timeout: too slow'],
+  ['step.started', 'pay', 'step.started pay', ''],
+  ['step.started', 'pay', 'step.started pay (compensation)', '(compensation)'],
+  ['loop.iterations.ended', 'pay', 'loop.iterations.ended 3 ended', '3 ended'],
+  ['ctx.patched', null, 'ctx.patched total = 3', 'total = 3'],
+  ['note.made', 'pay', 'note.made payment is due', 'payment is due'], // another word that begins alike
+])('a row of %s at %s says what its other columns do not: %s', (type, step, text, said) => {
+  expect(saidOf({ type, step, text })).toBe(said);
 });

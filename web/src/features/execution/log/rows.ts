@@ -1,4 +1,5 @@
 /** Which records the log shows: by what they are about, never by what mentions it. */
+import type { EventItem } from '../../../api/shapes';
 import type { Sel } from '../../../story/sel';
 import { isWanted, recordsOfSel, wantedOfSel } from '../../../story/select';
 import { lastAtMost, type StoryStore } from '../../../story/store';
@@ -22,6 +23,15 @@ export function aboutInWords(sel: Sel | null): string {
     default:
       return 'everything';
   }
+}
+
+const BETWEEN = /^[\s;,:]+/;
+
+/** What a record says beside its type and its step, which have columns of their own. */
+export function saidOf({ type, step, text }: Pick<EventItem, 'type' | 'step' | 'text'>): string {
+  const said = text.replace(type, '').replace(BETWEEN, '');
+  const rest = step && said.startsWith(step) ? said.slice(step.length) : said;
+  return /^[\s;,:]|^$/.test(rest) ? rest.replace(BETWEEN, '') : said;
 }
 
 export const CHUNK = 200;

@@ -8,6 +8,7 @@ import { placeOf } from '../../../kit/limit-words';
 import { Place } from '../../../kit/Place';
 import { isWait } from '../../../viewer/looks';
 import type { View } from '../view';
+import { itemOf } from './item';
 import css from './side.module.css';
 import { useSettled } from './useSettled';
 
@@ -38,12 +39,14 @@ export function ExplainTab({ view }: { view: View }) {
 function Explanation({ view, told }: { view: View; told: Explained['explanation'] }) {
   const own = told.waiting.filter((one) => one.step === view.step);
   const others = told.waiting.filter((one) => one.step !== view.step);
+  // the only one that waits says it better
+  const said = told.waiting.length === 1 && told.status === 'waiting';
   return (
     <div className="stack">
       <div className="row wrap">
         <State status={told.status} reason={told.reason} />
       </div>
-      <p className="data">{told.sentence}</p>
+      {said ? null : <p className="data">{told.sentence}</p>}
       {[...own, ...others].slice(0, 50).map((one) => (
         <WaitBox key={one.token} view={view} one={one} />
       ))}
@@ -109,11 +112,14 @@ const WORDS: Record<WaitAct['act'], string> = {
 
 function ActButton({ view, act, step }: { view: View; act: WaitAct; step: string }) {
   if (act.act === 'complete') {
-    const [, item = ''] = /\/work-items\/[^/]+\/([^/]+)\/complete$/.exec(act.path) ?? [];
     return (
-      <a className={css.link} href={`inbox?box=all&item=${encodeURIComponent(view.id)}/${item}`}>
+      <Link
+        className="act"
+        to="/inbox"
+        search={{ box: 'all', item: `${view.id}/${itemOf({ acts: [act] })}` }}
+      >
         {WORDS.complete}
-      </a>
+      </Link>
     );
   }
   const isOfStep = act.act === 'override' || act.act === 'retry';

@@ -4,9 +4,10 @@ import { workItem } from '../../../api/items';
 import { keys } from '../../../api/keys';
 import { Answer, Button, State, Time } from '../../../kit';
 import type { View } from '../view';
+import css from './side.module.css';
 
 /** A work item: what is asked of whom, and what came of it. It is answered in the inbox. */
-export function ItemBox({ view, item }: { view: View; item: string }) {
+export function ItemBox({ view, item, isOfStep = false }: { view: View; item: string; isOfStep?: boolean }) {
   const found = useQuery({
     queryKey: keys.workItem(view.id, item),
     queryFn: () => workItem(view.id, item),
@@ -14,18 +15,18 @@ export function ItemBox({ view, item }: { view: View; item: string }) {
   return (
     <Answer of={found} lines={4}>
       {(one) => (
-        <div className="stack">
+        <article className={isOfStep ? css.box : 'stack'}>
           <div className="row wrap">
-            <h2 className="data">{one.title}</h2>
-            <State status={one.state} />
+            {isOfStep ? <b className="data">{one.title}</b> : <h2 className="data">{one.title}</h2>}
+            {isOfStep ? null : <State status={one.state} />}
           </div>
           <p className="data">
             {one.holder
               ? `held by ${one.holder}`
-              : `asked: ${[...one.users, ...one.roles].join(', ') || 'anybody'}`}
+              : `asked of ${[...one.users, ...one.roles.map((role) => `role ${role}`)].join(', ') || 'anybody'}`}
           </p>
           <p className="muted">
-            asked <Time at={one.created} />
+            since <Time at={one.created} />
             {one.due ? (
               <>
                 {' · due '}
@@ -34,14 +35,16 @@ export function ItemBox({ view, item }: { view: View; item: string }) {
             ) : null}
           </p>
           <div className="row wrap">
-            <Button
-              onClick={() => view.select({ kind: 'step', step: one.step })}
-            >{`Step ${one.step}`}</Button>
-            <Link to="/inbox" search={{ box: 'all', item: `${view.id}/${item}` }}>
+            <Link className="act" to="/inbox" search={{ box: 'all', item: `${view.id}/${item}` }}>
               Open the work item
             </Link>
+            {isOfStep ? null : (
+              <Button
+                onClick={() => view.select({ kind: 'step', step: one.step })}
+              >{`Step ${one.step}`}</Button>
+            )}
           </div>
-        </div>
+        </article>
       )}
     </Answer>
   );

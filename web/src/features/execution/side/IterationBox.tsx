@@ -4,6 +4,7 @@ import { keys } from '../../../api/keys';
 import type { IterationRow } from '../../../api/shapes';
 import { Answer, Button, Duration, State } from '../../../kit';
 import type { View } from '../view';
+import { iterationAsOf } from './asOf';
 
 /** One iteration of a loop. */
 export function IterationBox({ view, run, n }: { view: View; run: number; n: number }) {
@@ -15,7 +16,11 @@ export function IterationBox({ view, run, n }: { view: View; run: number; n: num
   return (
     <Answer of={found} lines={3}>
       {({ items: [one] }) =>
-        one ? <Iteration view={view} one={one} /> : <p className="muted">There is no iteration {n}.</p>
+        one ? (
+          <Iteration view={view} one={iterationAsOf(one, view.seq)} />
+        ) : (
+          <p className="muted">There is no iteration {n}.</p>
+        )
       }
     </Answer>
   );

@@ -2,7 +2,7 @@ import { useQuery } from '@tanstack/react-query';
 import { logs } from '../../../api/calls';
 import { keys } from '../../../api/keys';
 import type { LogLine } from '../../../api/shapes';
-import { Answer, Empty, millis, VirtualTable } from '../../../kit';
+import { Answer, Empty, millis, Name, VirtualTable } from '../../../kit';
 import type { View } from '../view';
 import css from './side.module.css';
 
@@ -38,14 +38,14 @@ function Printed({ view, told }: { view: View; told: LogLine[] }) {
           {
             id: 'at',
             head: 'Time',
-            width: '100px',
+            width: '108px',
             cell: (line) => <span className="mono">{millis(line.at * 1000)}</span>,
           },
           {
             id: 'step',
             head: 'Step',
-            width: '100px',
-            cell: (line) => <span className="data">{line.step}</span>,
+            width: 'minmax(64px, 120px)',
+            cell: (line) => <Name>{line.step}</Name>,
           },
           {
             id: 'text',

@@ -21,6 +21,8 @@ import type { View } from '../view';
 import css from './side.module.css';
 
 const GAP = 1;
+const FAILED = STATES.indexOf('failed');
+const SMALL = 6;
 /** While so few have ended none is called slow. */
 const SLOW_OF = 20;
 
@@ -114,6 +116,20 @@ function TurnsMap({ view, run, chosen, turns }: MapProps) {
   );
 }
 
+/** Of cells that are small those that failed are larger than others: ten of ten thousand are looked for. */
+function spread(
+  pen: CanvasRenderingContext2D,
+  { size, indent, column, line }: Grid,
+  cells: Cells,
+  ink: string,
+) {
+  pen.fillStyle = ink;
+  cells.state.forEach((state, n) => {
+    if (state !== FAILED) return;
+    pen.fillRect(indent + column[n]! * size - GAP, line[n]! * size - GAP, size + GAP, size + GAP);
+  });
+}
+
 function paint(canvas: HTMLCanvasElement, grid: Grid, cells: Cells, chosen: number): void {
   const pen = canvas.getContext('2d');
   if (!pen) return;
@@ -131,6 +147,7 @@ function paint(canvas: HTMLCanvasElement, grid: Grid, cells: Cells, chosen: numb
     pen.fillRect(indent + grid.column[n]! * size, grid.line[n]! * size, size - GAP, size - GAP);
   });
   pen.globalAlpha = 1;
+  if (size < SMALL) spread(pen, grid, cells, ink[FAILED] ?? line);
   if (indent && size >= 8) {
     pen.fillStyle = style.getPropertyValue('--muted').trim();
     pen.font = `${Math.min(11, size)}px monospace`;

@@ -2,10 +2,11 @@ import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { run as fetchRun } from '../../../api/calls';
 import { keys } from '../../../api/keys';
-import type { AttemptTold, RunDetail } from '../../../api/shapes';
+import type { AttemptTold, Json, RunDetail } from '../../../api/shapes';
 import { Answer, Button, Duration, duration, State, shortId, Time, Value } from '../../../kit';
 import { isWait } from '../../../viewer/looks';
 import type { View } from '../view';
+import { runAsOf } from './asOf';
 import css from './side.module.css';
 
 /** One run of a step: its arguments, tries, writes, result. */
@@ -16,7 +17,7 @@ export function RunBox({ view, run }: { view: View; run: number }) {
     queryFn: () => fetchRun(view.id, run),
     placeholderData: (was) => was,
   });
-  return <Answer of={found}>{(told) => <RunTold view={view} told={told} />}</Answer>;
+  return <Answer of={found}>{(told) => <RunTold view={view} told={runAsOf(told, view.seq)} />}</Answer>;
 }
 
 function RunTold({ view, told }: { view: View; told: RunDetail }) {
@@ -33,6 +34,7 @@ function RunTold({ view, told }: { view: View; told: RunDetail }) {
       <p className="muted">
         <Time at={told.started} /> · records {told.first} to {told.last ?? '…'}
         {told.worker ? ` · ${told.worker}` : ''}
+        {told.compensates ? ' · undoes what it did' : ''}
         {told.deliveries > 1 ? ` · delivered ${told.deliveries} ×` : ''}
         {told.actor ? ` · decided by ${told.actor}` : told.administrative ? ' · decided by a person' : ''}
       </p>
@@ -62,19 +64,23 @@ function RunTold({ view, told }: { view: View; told: RunDetail }) {
           <h3>Tries</h3>
           <ol className={css.history}>
             {told.attempts.map((one) => (
-              <Attempt key={`${one.task} ${one.number}`} one={one} />
+              <Attempt key={`${one.task} ${one.number}`} one={one} said={told.failure?.message} />
             ))}
           </ol>
         </>
       ) : null}
-      <h3>Arguments</h3>
-      <Value value={told.args} depth={1} />
-      <h3>Result</h3>
-      {told.state === 'running' ? (
-        <p className="muted">It has none yet.</p>
-      ) : (
-        <Value value={told.result} depth={1} />
+      {isEmpty(told.args) ? null : (
+        <>
+          <h3>Arguments</h3>
+          <Value value={told.args} depth={1} />
+        </>
       )}
+      {told.state === 'done' ? (
+        <>
+          <h3>Result</h3>
+          <Value value={told.result} depth={1} />
+        </>
+      ) : null}
       {told.writes.length ? (
         <>
           <h3>Wrote</h3>
@@ -96,6 +102,10 @@ function RunTold({ view, told }: { view: View; told: RunDetail }) {
   );
 }
 
+function isEmpty(value: Json): boolean {
+  return value === null || (typeof value === 'object' && Object.keys(value).length === 0);
+}
+
 const waits = ({ reason }: { reason: string }) => ({ status: 'waiting', reason });
 
 /** Whether a rule had something to say: of what went well, and on to the next, there is nothing to tell. */
@@ -103,14 +113,15 @@ function isDecided({ status, action, rule }: AttemptTold): boolean {
   return rule != null || status !== 'ok' || action !== 'continue';
 }
 
-function Attempt({ one }: { one: AttemptTold }) {
+/** A try; what it failed of is not said again where it is said of the run. */
+function Attempt({ one, said }: { one: AttemptTold; said: string | undefined }) {
   return (
     <li className="data">
       <State status={one.status === 'ok' ? 'ok' : 'failed'} bare /> {one.task} try {one.number}
       {one.duration_ms ? ` · ${duration(one.duration_ms)}` : ''}
       {isDecided(one) ? ` · ${one.action} (${one.rule == null ? 'no rule' : `rule ${one.rule + 1}`})` : ''}
       {one.delay_s ? ` after ${one.delay_s} s` : ''}
-      {one.error ? <span className="muted"> {one.error.message}</span> : null}
+      {one.error && one.error.message !== said ? <span className="muted"> {one.error.message}</span> : null}
     </li>
   );
 }

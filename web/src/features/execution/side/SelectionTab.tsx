@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query';
 import { lazy, useMemo } from 'react';
 import { ACTS } from '../../../acts/registry';
-import { events, record, runs } from '../../../api/calls';
+import { type EventsAsked, events, record, runs } from '../../../api/calls';
 import { keys } from '../../../api/keys';
 import type { Json, RunRow } from '../../../api/shapes';
 import {
@@ -19,8 +19,11 @@ import {
 } from '../../../kit';
 import type { StepFacts, StoryStore } from '../../../story/store';
 import { lookOfStep } from '../../../viewer/looks';
+import { saidOf } from '../log/rows';
 import type { View } from '../view';
+import { rowAsOf } from './asOf';
 import { IterationBox } from './IterationBox';
+import { itemOf } from './item';
 import { LoopMap } from './LoopMap';
 import { RunBox } from './RunBox';
 import css from './side.module.css';
@@ -100,6 +103,8 @@ function StepBox({ view, step }: { view: View; step: string }) {
   const look = lookOfStep(facts, waiting.get(step));
   const last = story.lastBar(step, seq);
   const loop = node?.loop ? last : undefined;
+  const why = waiting.get(step);
+  const asked = why ? itemOf(why) : '';
   return (
     <div className="stack">
       <div className="row wrap">
@@ -110,15 +115,31 @@ function StepBox({ view, step }: { view: View; step: string }) {
         of={[node?.tools?.join(', '), node?.loop && 'loop', node?.join && `join ${node.join}`, node?.desc]}
       />
       <Line of={tallied(facts)} isPlain />
-      {waiting.get(step) ? <p className="data">{waiting.get(step)?.sentence}</p> : null}
+      {why ? <p className="data">{why.sentence}</p> : null}
+      {asked ? <ItemBox view={view} item={asked} isOfStep /> : null}
+      {look.status === 'failed' && !last ? <FailedBefore view={view} step={step} /> : null}
       {loop ? <LoopMap view={view} run={loop.run} /> : null}
       <StepActs view={view} />
       {last && story.begunBy(step, seq) === 1 && !loop ? (
         <RunBox view={view} run={last.run} />
-      ) : (
+      ) : facts.started > 0 || !facts.failed ? (
         <Runs view={view} step={step} />
-      )}
+      ) : null}
     </div>
+  );
+}
+
+/** Why a step failed that never began: the join before it could not complete, or its loop could not be read. */
+function FailedBefore({ view, step }: { view: View; step: string }) {
+  const last = useLastRecord(view, { step, level: 'important' });
+  if (!last) return null;
+  return (
+    <p className={`${css.failure} data`}>
+      {saidOf(last)}{' '}
+      <button type="button" className={css.chip} onClick={() => view.select({ kind: 'rec', seq: last.seq })}>
+        record {last.seq}
+      </button>
+    </p>
   );
 }
 
@@ -159,7 +180,7 @@ function Runs({ view, step }: { view: View; step: string }) {
     <Answer of={found} lines={4}>
       {({ items }) =>
         items.length ? (
-          <RunsTable view={view} step={step} rows={items} />
+          <RunsTable view={view} step={step} rows={items.map((row) => rowAsOf(row, by))} />
         ) : (
           <p className="muted">
             {(view.story.before(step)?.started ?? 0) > 0
@@ -177,8 +198,13 @@ const runColumns = (story: StoryStore): Column<RunRow>[] => [
   {
     id: 'state',
     head: 'State',
-    width: '116px',
-    cell: (row) => <State status={row.state === 'done' && story.isInPart(row.n) ? 'partial' : row.state} />,
+    width: 'minmax(116px, max-content)',
+    cell: (row) => (
+      <span className="row" title={row.compensates ? 'It undid what an earlier run had done' : undefined}>
+        <State status={row.state === 'done' && story.isInPart(row.n) ? 'partial' : row.state} />
+        {row.compensates ? ' undo' : ''}
+      </span>
+    ),
   },
   { id: 'started', head: 'Started', width: '90px', cell: (row) => <Time at={row.started} /> },
   { id: 'ms', head: 'Took', width: '80px', cell: (row) => <Duration ms={row.ms} /> },
@@ -300,16 +326,21 @@ function Operands({ view, guard }: { view: View; guard: string }) {
   );
 }
 
-/** The last record by which an arc was taken, up to the one that is shown. */
-function LastTaken({ view, from, index }: { view: View; from: string; index: number }) {
+/** The last record of some, up to the one that is shown. */
+function useLastRecord(view: View, about: Pick<EventsAsked, 'step' | 'arc' | 'level'>) {
   const seq = useRested(Math.min(view.seq, view.latest));
-  const asked = { step: from, arc: `${from}/${index}`, before: seq + 1, level: 'all' as const, limit: 1 };
+  const asked = { ...about, before: seq + 1, limit: 1 };
   const found = useQuery({
     queryKey: keys.events(view.id, asked),
     queryFn: () => events(view.id, asked),
     placeholderData: (was) => was,
   });
-  const last = found.data?.items.at(-1);
+  return found.data?.items.at(-1);
+}
+
+/** The last record by which an arc was taken. */
+function LastTaken({ view, from, index }: { view: View; from: string; index: number }) {
+  const last = useLastRecord(view, { step: from, arc: `${from}/${index}`, level: 'all' });
   if (!last) return null;
   return (
     <p>

@@ -32,6 +32,7 @@ const ANSWERS: Record<string, unknown> = {
   '/api/v1/executions/{execution}/at/{seq}': { seq: 3, ctx: { total: 12 }, counts: {}, waiting: [] },
   '/api/v1/executions/{execution}/ctx/{key}/history': { items: [WRITE], next: null },
   '/api/v1/executions/{execution}/events': { items: [TAKEN], next: null },
+  '/api/v1/executions/{execution}/runs': { items: [], next: null },
   '/api/v1/work-items/{execution}/{item}': { ...ITEM, step: 'ask' },
 };
 
@@ -70,8 +71,7 @@ function told(): StoryStore {
 
 const select = vi.fn();
 
-function selected(sel: Sel) {
-  const story = told();
+function selected(sel: Sel, story = told(), waiting: View['waiting'] = new Map()) {
   const step = stepOfSel(story, sel);
   const view = {
     id: 'e1',
@@ -82,7 +82,10 @@ function selected(sel: Sel) {
     sel,
     step,
     select,
+    waiting,
     graph: GRAPH,
+    search: {},
+    offer: () => ({ button: {} }),
     go: vi.fn(),
   };
   const page = () => <SelectionTab view={view as unknown as View} />;
@@ -151,7 +154,7 @@ test('a work item: what is asked of whom, and the way to answer it', async () =>
   const box = selected({ kind: 'item', item: 'i1' });
   const link = await screen.findByRole('link', { name: 'Open the work item' });
   expect(link.getAttribute('href')).toContain('e1%2Fi1');
-  expect(box.textContent).toContain('asked: ada');
+  expect(box.textContent).toContain('asked of ada');
   await isAccessible(box);
 });
 
@@ -159,5 +162,36 @@ test('an arc: its guard with what it reads, and when it was last taken', async (
   const box = selected({ kind: 'arc', from: 'pay', index: 0 });
   expect(await screen.findByRole('button', { name: 'ctx.total = 12' })).toBeTruthy();
   expect(await screen.findByRole('button', { name: 'Record 3' })).toBeTruthy();
+  await isAccessible(box);
+});
+
+test('a step that failed before it began says of what, and in which record', async () => {
+  const story = new StoryStore();
+  const frames = { first: 1, at0: 0, version: 1, places: [], types: ['step.failed'], steps: ['join'] };
+  story.append({
+    ...frames,
+    ...{ dt: [0], type: [0], step: [0], run: [0], flag: [1], delta: [[]] },
+  } as unknown as Frames);
+  ANSWERS['/api/v1/executions/{execution}/events'] = {
+    items: [
+      { ...TAKEN, seq: 1, type: 'step.failed', step: 'join', text: 'step.failed join; limit: none came' },
+    ],
+    next: null,
+  };
+  const box = selected({ kind: 'step', step: 'join' }, story);
+  expect((await screen.findByText(/^limit: none came/)).textContent).not.toContain('join');
+  expect(box.textContent).not.toContain('It has not run yet');
+  press('record 1');
+  expect(select).toHaveBeenLastCalledWith({ kind: 'rec', seq: 1 });
+  await isAccessible(box);
+});
+
+test('a step that asks somebody shows what is asked', async () => {
+  const acts = [{ act: 'complete', path: '/api/v1/work-items/e1/i1/complete' }];
+  const why = { step: 'pay', reason: 'human', sentence: 'Step pay waits for a person.', acts };
+  const waiting = new Map([['pay', why]]) as unknown as View['waiting'];
+  const box = selected({ kind: 'step', step: 'pay' }, told(), waiting);
+  expect(await screen.findByText('Pay?')).toBeTruthy();
+  expect(screen.getByRole('link', { name: 'Open the work item' })).toBeTruthy();
   await isAccessible(box);
 });

@@ -1,6 +1,6 @@
 import { Maximize, Waypoints, ZoomIn, ZoomOut } from 'lucide-react';
 import { type PointerEvent, useEffect, useMemo, useRef, useState } from 'react';
-import { duration, IconButton, millis, OVER, useNow, useWidth } from '../../../kit';
+import { duration, IconButton, millis, Name, OVER, useNow, useWidth } from '../../../kit';
 import { useTheme } from '../../../kit/theme';
 import { Causes, criticalPath } from '../../../story/causes';
 import { FoldedTime } from '../../../story/play';
@@ -8,7 +8,7 @@ import type { StoryStore } from '../../../story/store';
 import type { Waiting } from '../../../viewer/picture';
 import type { View } from '../view';
 import { LANE, paint } from './drawing';
-import { barAt, type Lane, lanesOf, lanesWith, spanOf } from './lanes';
+import { barAt, type Lane, laneInWords, lanesOf, lanesWith, spanOf } from './lanes';
 import { ALL, readSpan, shifted, type Window, without, writeSpan, zoomed } from './span';
 import css from './timeline.module.css';
 
@@ -200,9 +200,8 @@ export function TimelinePane({ view }: { view: View }) {
                   data-within={lane.isWithin || undefined}
                   data-path={(path && onPath(lane, path)) || undefined}
                   onClick={() => choose(lane)}
-                  title={`${lane.step}: ${lane.count} runs`}
                 >
-                  {lane.step}
+                  <Name title={laneInWords(lane)}>{lane.step}</Name>
                 </button>
               </li>
             ))}

@@ -1,4 +1,5 @@
 /** The timeline: a lane per step, a bar per run, idle stretches folded. */
+import { number } from '../../../kit/format';
 import type { FoldedTime } from '../../../story/play';
 import type { Bar, StoryStore } from '../../../story/store';
 import type { Child } from '../../../viewer/picture';
@@ -30,6 +31,10 @@ export function lanesWith(own: Lane[], child: Pick<Child, 'step' | 'story' | 'se
   const at = own.findIndex((lane) => lane.step === child.step);
   if (at < 0) return own;
   return [...own.slice(0, at + 1), ...lanesOf(child.story, child.seq, true), ...own.slice(at + 1)];
+}
+
+export function laneInWords({ step, count }: Pick<Lane, 'step' | 'count'>): string {
+  return `${step}: ${number(count)} ${count === 1 ? 'run' : 'runs'}`;
 }
 
 export interface Span {
