@@ -1,6 +1,17 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { ConnectionStore, connection } from './connection';
-import { type Message, POLL_MS, POLLS_MAX, pause, SILENT_MS, type Source, Stream, TRIES_MAX } from './stream';
+import {
+  HIDDEN_MS,
+  type Message,
+  POLL_MS,
+  POLLS_MAX,
+  pause,
+  SILENT_MS,
+  type Source,
+  Stream,
+  TRIES_MAX,
+  whileVisible,
+} from './stream';
 
 class Fake implements Source {
   static all: Fake[] = [];
@@ -195,4 +206,44 @@ test('an answer that comes after it was closed is not heard, and nothing is aske
   await vi.advanceTimersByTimeAsync(POLL_MS * 5);
   expect(connection.get().line).toBe('connecting');
   expect(ask).toHaveBeenCalledTimes(1);
+});
+
+/** A tab that is looked at, or not. */
+function tab(hidden: boolean) {
+  const tab = Object.assign(new EventTarget(), { hidden, baseURI: 'http://127.0.0.1/' });
+  vi.stubGlobal('document', tab);
+  return (next: boolean) => {
+    tab.hidden = next;
+    tab.dispatchEvent(new Event('visibilitychange'));
+  };
+}
+
+const held = () => Fake.all.filter((one) => !one.closed).length;
+
+test('a tab that is hidden lets go of its connection after a while, and takes it up when it is looked at', () => {
+  const turn = tab(false);
+  const end = whileVisible(begin());
+  turn(true);
+  vi.advanceTimersByTime(HIDDEN_MS - 1);
+  expect(held()).toBe(1);
+  vi.advanceTimersByTime(1);
+  expect(held()).toBe(0);
+  turn(false);
+  expect(held()).toBe(1);
+  end();
+  expect(held()).toBe(0);
+  vi.unstubAllGlobals();
+});
+
+test('a tab that is opened behind another holds no connection until it is looked at', () => {
+  const turn = tab(true);
+  const end = whileVisible(begin());
+  expect(held()).toBe(0);
+  vi.advanceTimersByTime(HIDDEN_MS * 10);
+  expect(held()).toBe(0);
+  turn(false);
+  expect(held()).toBe(1);
+  end();
+  expect(held()).toBe(0);
+  vi.unstubAllGlobals();
 });

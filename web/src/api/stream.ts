@@ -145,7 +145,10 @@ export class Stream {
   }
 }
 
-/** Keep a stream while the tab is looked at, and for a while after. Returns how to end it. */
+/**
+ * Keep a stream while the tab is looked at, and for a while after; one that is opened behind another has none until then: six of
+ * them would keep all connections that a browser has to a server. Returns how to end it.
+ */
 export function whileVisible(stream: Stream): () => void {
   let timer: ReturnType<typeof setTimeout> | undefined;
   const changed = () => {
@@ -153,6 +156,7 @@ export function whileVisible(stream: Stream): () => void {
     if (document.hidden) timer = setTimeout(() => stream.rest(), HIDDEN_MS);
     else stream.resume();
   };
+  if (document.hidden) stream.rest();
   document.addEventListener('visibilitychange', changed);
   return () => {
     clearTimeout(timer);

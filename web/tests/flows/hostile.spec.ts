@@ -1,6 +1,7 @@
 /** Data of somebody who means harm, and data of a size that nobody meant: on every page that shows data. */
+import { type ChildProcess, spawn } from 'node:child_process';
 import type { Page } from '@playwright/test';
-import { example, expect, type Served, test } from './serving';
+import { example, expect, PETRA, type Served, test } from './serving';
 
 const MARKUP = '<script>alert(1)</script><img src=x onerror=alert(1)><iframe src="javascript:alert(1)">';
 /** Written from right to left, and without a space in it. */
@@ -82,6 +83,30 @@ async function isHarmless(page: Page): Promise<void> {
   expect(await wide(), 'nothing makes the page wider than the window').toBeLessThanOrEqual(0);
 }
 
+/** A worker whose name and label mean harm, and what it is asked for by a pool that nobody serves. */
+async function working(served: Served): Promise<ChildProcess> {
+  const name = `<b>worker</b>${MARKUP.slice(0, 40)}`;
+  const worker = spawn(
+    PETRA,
+    [
+      'worker',
+      '--server',
+      served.said.url,
+      '--pool',
+      'wild',
+      '--name',
+      name,
+      '--label',
+      `<i>0</i>=${MARKUP}`,
+    ],
+    { env: { ...process.env, PETRA_TOKEN: served.said.token }, stdio: 'ignore' },
+  );
+  const names = async () =>
+    (await served.call<{ items: { name: string }[] }>('GET', '/workers')).items.map((one) => one.name);
+  await expect.poll(names).toContain(name);
+  return worker;
+}
+
 async function filled(served: Served): Promise<{ id: string; other: string; item: string }> {
   await served.apply(WILD);
   await served.call('PUT', '/schedules/wild', { text: SCHEDULED });
@@ -101,6 +126,7 @@ test('hostile and enormous data is data on every page that shows some', async ({
     throw new Error('something of the data was run');
   });
   const { id, other, item } = await filled(served);
+  const worker = await working(served);
   const seen: [path: string, ready: string][] = [
     [`executions?sel=${id}`, '[role=row]'],
     [`e/${other}?sel=step:ask&level=all`, '[data-step="ask"]'],
@@ -125,7 +151,12 @@ test('hostile and enormous data is data on every page that shows some', async ({
     ['schedules?edit=wild', '[aria-label="The next times"]'],
     ['triggers', 'article'],
     ['notifications', 'h1'],
+    ['workers', '[role=row]:has-text("<b>worker</b>")'],
+    ['system', 'h3'],
     ['system?tab=audit', '[role=row]'],
+    ['system?tab=secrets', 'h1'],
+    ['system?tab=tokens', 'h1'],
+    ['system?tab=users', 'h1'],
   ];
   for (const [path, ready] of seen) {
     await test.step(path, async () => {
@@ -134,6 +165,13 @@ test('hostile and enormous data is data on every page that shows some', async ({
       await isHarmless(page);
     });
   }
+  worker.kill('SIGKILL');
+  await page.goto(`${served.said.url}/e/${other}?sel=step:ask`);
+  await expect(page.locator('[data-step="ask"]')).toBeVisible();
+  await page.keyboard.press('ControlOrMeta+k');
+  await page.getByPlaceholder(/^Words/).fill('<script>');
+  await isHarmless(page);
+  await page.keyboard.press('Escape');
   await page.goto(`${served.said.url}/executions?sel=${id}`);
   await page.keyboard.press('Space');
   await isHarmless(page);

@@ -140,12 +140,13 @@ export const test = base.extend<Fixtures & { watched: undefined }, WorkerFixture
     async ({ page }, use, about) => {
       const wrong: string[] = [];
       const lost: string[] = [];
-      page.on('requestfailed', (one) => {
+      const all = page.context(); // and the pages that a flow opens beside it
+      all.on('requestfailed', (one) => {
         const why = one.failure()?.errorText ?? '';
         if (why !== 'net::ERR_ABORTED') lost.push(`${why} ${one.method()} ${one.url()}`); // a page that is left asks no more
       });
-      page.on('pageerror', (error) => wrong.push(`error: ${error.message}`));
-      page.on('console', (message) => {
+      all.on('weberror', (one) => wrong.push(`error: ${one.error().message}`));
+      all.on('console', (message) => {
         if (/Content Security Policy|violates/.test(message.text())) wrong.push(`policy: ${message.text()}`);
       });
       await use(undefined);

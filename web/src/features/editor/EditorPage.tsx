@@ -7,6 +7,7 @@ import { offer, sent } from '../../acts/gate';
 import { APPLY, type ApplyView } from '../../acts/playbooks';
 import { StartTextDialog, type Taken } from '../../acts/starting/StartDialog';
 import { useDoer } from '../../acts/useDoer';
+import { useApplied } from '../../api/applied';
 import { current } from '../../api/authoring';
 import { keys } from '../../api/keys';
 import { problemOf } from '../../api/problems';
@@ -131,12 +132,25 @@ function Editor({ path, base: first }: { path: string; base: Base }) {
   const here = stepAt(outline, cursor);
   const fix = (change: Fix) => setText(mended(text, change));
   const isStale = applied.isError && problemOf(applied.error).code === 'stale';
+  const [newer, setNewer] = useState<'told' | 'shown' | null>(null);
   const settle = (next: string, theirs: Base) => {
     setBase(theirs);
     setText(next);
+    setNewer(null);
     client.removeQueries({ queryKey: keys.source(path) });
     applied.reset();
   };
+  const follow = async () => {
+    if (base.tag === null || changed) return setNewer((was) => was ?? 'told');
+    const theirs = await current(path);
+    if (theirs.tag === base.tag) return;
+    settle(theirs.text, theirs);
+    toast('It was applied anew', 'this is the text of now');
+  };
+  useApplied((now) => {
+    const isOurs = applied.isPending || `"${now?.digest}"` === base.tag;
+    if (now && now.path === path && !isOurs) void follow().catch(() => undefined); // asked again by whoever applies
+  });
   return (
     <>
       <div className={css.top}>
@@ -145,6 +159,16 @@ function Editor({ path, base: first }: { path: string; base: Base }) {
         <span data-verdict={checked?.soundness?.verdict} className={css.verdict} role="status">
           {checked ? verdict(checked.soundness) : 'checking…'}
         </span>
+        {newer === 'told' ? (
+          <button
+            type="button"
+            className={css.verdict}
+            data-verdict="undecided"
+            onClick={() => setNewer('shown')}
+          >
+            applied by somebody else meanwhile
+          </button>
+        ) : null}
         <TestsChip tests={tests} onOpen={() => go({ panel: 'tests' }, false)} />
         <span className="grow" />
         {text !== begun ? <Button onClick={drop}>Drop my changes</Button> : null}
@@ -174,7 +198,9 @@ function Editor({ path, base: first }: { path: string; base: Base }) {
           onStarted={(id) => void navigate({ to: '/e/$id', params: { id } })}
         />
       ) : null}
-      {isStale ? <ConflictPane path={path} base={base} mine={text} onChosen={settle} /> : null}
+      {isStale || newer === 'shown' ? (
+        <ConflictPane path={path} base={base} mine={text} onChosen={settle} />
+      ) : null}
       {applied.isError && !isStale ? <ErrorBox error={applied.error} /> : null}
       {error ? <ErrorBox error={error} /> : null}
       <div className={css.body} ref={body}>

@@ -5,6 +5,7 @@ import { useState } from 'react';
 import { asCli } from '../../acts/copy';
 import { StartDialog } from '../../acts/starting/StartDialog';
 import { START } from '../../acts/starting/start';
+import { useApplied } from '../../api/applied';
 import { unsigned } from '../../api/authoring';
 import { definition, graph } from '../../api/calls';
 import { keys } from '../../api/keys';
@@ -33,6 +34,7 @@ const LABELS: Record<PlaybookTab, string> = {
 /** One playbook: how it goes, how it went, and how it changed. */
 export function Page() {
   const { _splat: path = '' } = route.useParams();
+  useApplied();
   const found = useQuery({ queryKey: keys.playbook(path), queryFn: () => playbook(path) });
   return (
     <Answer of={found} lines={10}>

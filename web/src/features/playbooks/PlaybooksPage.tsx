@@ -5,6 +5,7 @@ import { useCallback, useEffect, useMemo, useRef, useState } from 'react';
 import { offer } from '../../acts/gate';
 import { APPLY } from '../../acts/playbooks';
 import { useDoer } from '../../acts/useDoer';
+import { useApplied } from '../../api/applied';
 import { keys } from '../../api/keys';
 import { type PlaybookItem, playbooks } from '../../api/running';
 import { schedules } from '../../api/schedules';
@@ -108,6 +109,7 @@ export function Page() {
     { keys: 'n', label: 'New playbook', run: write.ask },
     { keys: '/', label: 'Filter', run: () => field.current?.focus() },
   ]);
+  useApplied();
   const { found, rows, more } = usePages({ key: keys.playbookList, fetch: playbooks });
   const shown = useMemo(() => fitting(rows, q), [rows, q]);
   useEffect(() => {

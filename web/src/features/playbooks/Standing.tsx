@@ -13,8 +13,16 @@ const VERDICTS = {
   undecided: { icon: CircleHelp, word: 'open' },
 } as const;
 
+/** Executions come and go: how a playbook stands is asked for so often while it is looked at. */
+const STANDS_MS = 15_000;
+
 export function useStanding(path: string) {
-  return useQuery({ queryKey: keys.standing(path), queryFn: () => standing(path), staleTime: 10_000 });
+  return useQuery({
+    queryKey: keys.standing(path),
+    queryFn: () => standing(path),
+    staleTime: 10_000,
+    refetchInterval: STANDS_MS,
+  });
 }
 
 /** Whether a net is sound: an icon and a word; what was found of it where it is pointed at. */
