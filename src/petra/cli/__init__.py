@@ -240,7 +240,8 @@ def _complain(words: str) -> None:
     """Say what went wrong, on as many lines as the terminal needs."""
     from petra.cli.output import tell  # noqa: PLC0415 - only when something is wrong
 
-    tell(words, err=True)
+    with suppress(PetraError):  # nobody can be told
+        tell(words, err=True)
 
 
 def _needs_workers(words: list[str]) -> bool:
@@ -250,8 +251,20 @@ def _needs_workers(words: list[str]) -> bool:
     return words[:1] in (["run"], ["serve"], ["dev"]) and not asks and not elsewhere
 
 
+def _have_streams() -> None:
+    """Put nothing in place of streams that were closed: a socket or a database would be taken for one of them."""
+    for number, name in enumerate(("stdin", "stdout", "stderr")):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)  # it gets the lowest number that is free
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(number, "r" if number == 0 else "w", closefd=False))  # noqa: SIM115 - as long as we live
+
+
 def main() -> None:
     """Run ``petra``."""
+    _have_streams()
     # a read playbook is many small objects that stay: at the default, they are looked through over and over
     gc.set_threshold(50_000, 20, 20)
     if _needs_workers(sys.argv[1:]):

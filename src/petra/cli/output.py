@@ -18,6 +18,8 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 import click
 
+from petra.errors import UsageError
+
 if TYPE_CHECKING:  # most verbs print no problem, and read no playbook
     from petra.playbook import Problem
 
@@ -40,7 +42,7 @@ def print_json(document: Any) -> None:
 
 def print_text(text: str, *, end: str = "\n") -> None:
     """Print data on stdout as it is."""
-    click.echo(text + end, nl=False)
+    _write(text + end, nl=False)
 
 
 def tell(words: str = "", *, err: bool = False) -> None:
@@ -48,7 +50,22 @@ def tell(words: str = "", *, err: bool = False) -> None:
     words = harmless(words)
     if _COLOURING.search(words) and not words.endswith(_PLAIN):
         words += _PLAIN  # somebody else's colour ends here
-    click.echo(folded(words, err=err), err=err)
+    _write(folded(words, err=err), err=err)
+
+
+def _write(text: str, *, err: bool = False, nl: bool = True) -> None:
+    """Write to a stream.
+
+    Raises:
+        UsageError: it takes nothing: it is a file on a full disk, say.
+    """
+    try:
+        click.echo(text, err=err, nl=nl)
+    except BrokenPipeError:
+        raise  # its reader has seen enough
+    except OSError as error:
+        stream = "standard error" if err else "standard output"
+        raise UsageError(f"{stream} takes nothing more: {error.strerror or error}") from error
 
 
 def print_problem(problem: Problem, lines: Sequence[str], name: str, *, err: bool = False) -> None:
@@ -64,8 +81,8 @@ def print_problem(problem: Problem, lines: Sequence[str], name: str, *, err: boo
     tell(f"{styled} {words} [{problem.code}]", err=err)
     if shown := excerpt(problem, lines, width(err=err)):
         source, caret = shown.split("\n")
-        click.echo(click.style(printable(source), dim=True), err=err)
-        click.echo(click.style(caret, fg=_COLOURS[problem.severity]), err=err)
+        _write(click.style(printable(source), dim=True), err=err)
+        _write(click.style(caret, fg=_COLOURS[problem.severity]), err=err)
 
 
 def count(number: int, word: str) -> str:

@@ -123,7 +123,8 @@ def read_tree(  # noqa: PLR0913 - what a reading needs
     pinned = pin(tree, files, problems)
     playbook = Decoder(problems, keys).struct(tree, Playbook, (), tree.mark)
     places = Places(tree)
-    origins = found_in(playbook, places, text, name)
+    shown = name.encode("utf-8", "backslashreplace").decode()  # names of files are bytes
+    origins = found_in(playbook, places, text, shown)
     playbook = msgspec.structs.replace(playbook, origins=origins)
     if pinned is not None and len(to_yaml(playbook).encode()) > TEXT_BYTES_MAX:
         problems.error(
