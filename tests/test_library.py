@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from petra.library import Call, Library, beside, calls, missing
+from petra.library import Library, beside, missing
 from petra.playbook import Reading, read
+from petra.playbook.calls import Call, calls
 
 pytestmark = pytest.mark.spec("S16", "S1")
 

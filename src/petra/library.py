@@ -19,8 +19,8 @@ from msgspec import Struct, field
 
 from petra.errors import UsageError
 from petra.playbook import Playbook, Reading
-from petra.playbook.company import Companion, Company, fits, meant, places, tasks
-from petra.playbook.model import Task
+from petra.playbook.calls import calls, calls_by_template, version_text
+from petra.playbook.company import Companion, Company, fits, meant, places
 from petra.playbook.problems import Problem, Problems, did_you_mean
 from petra.playbook.tree import Map
 from petra.playbook.yaml12 import TEXT_BYTES_MAX, parse
@@ -30,7 +30,6 @@ COMPANY_MAX: Final = 256
 """So many playbooks can be gathered around one."""
 Catalogue = Callable[[str, str | None], bool]
 """Tells whether a playbook of that path or name, and of that version if one is given, is kept somewhere."""
-_TEMPLATE = ("{{", "{%")
 _SUFFIXES = (".yaml", ".yml")
 _TESTS = (".test.yaml", ".test.yml")
 _SKIPPED = frozenset({".git", ".venv", "node_modules", "__pycache__", ".petra"})
@@ -43,14 +42,6 @@ class FileHead(NamedTuple):
     name: str
     path: str
     version: str
-
-
-class Call(NamedTuple):
-    """A task that calls a playbook whose path is written out."""
-
-    place: tuple[str | int, ...]
-    path: str
-    version: str | None
 
 
 class Library:
@@ -160,7 +151,7 @@ class Gathered(Struct, frozen=True):
         members = [
             Companion(
                 place=place, digest=digest_of(book), name=book.metadata.name, path=book.metadata.path or "",
-                version=_text(book.metadata.version) or "", shelved=place in self.shelved,
+                version=version_text(book.metadata.version) or "", shelved=place in self.shelved,
             )
             for place, book in self.playbooks.items()
         ]  # fmt: skip
@@ -183,7 +174,7 @@ def gather(
         around = library.beside(caller)
         called = [around.find(path, version) for _, path, version in calls(book)]
         named |= {_place(file, one) for one in called if one is not None}
-        every = [head.file for head in around.heads()] if _calls_by_template(book) else []
+        every = [head.file for head in around.heads()] if calls_by_template(book) else []
         for callee in filter(None, [*called, *every]):
             if (place := _place(file, callee)) not in readings:
                 readings[place] = reading = read(callee)
@@ -220,30 +211,6 @@ def _place(root: Path, file: Path) -> str:
     return Path(os.path.relpath(file, root.parent)).as_posix()
 
 
-def calls(playbook: Playbook) -> Iterator[Call]:
-    """Yield the playbooks that a playbook calls; what a template says is known when it runs."""
-    for number, step in enumerate(playbook.workflow):
-        yield from _calls(step.tool, ("workflow", number, "tool"))
-        if step.spec.compensate is not None:
-            place = ("workflow", number, "spec", "compensate", "tool")
-            yield from _calls(step.spec.compensate.tool, place)
-
-
-def _calls(tasks: list[Task], place: tuple[str | int, ...]) -> Iterator[Call]:
-    for number, task in enumerate(tasks):
-        path, version = task.fields.get("path"), _text(task.fields.get("version"))
-        if task.kind != "playbook" or not isinstance(path, str):
-            continue
-        if not any(sign in f"{path} {version}" for sign in _TEMPLATE):
-            yield Call((*place, number, "path"), path, version)
-
-
-def _calls_by_template(playbook: Playbook) -> bool:
-    """Whether it has a task that calls what is known only when it runs."""
-    written = list(calls(playbook))
-    return sum(task.kind == "playbook" for task in tasks(playbook)) > len(written)
-
-
 def missing(
     reading: Reading, library: Library, catalogue: Catalogue | None = None
 ) -> list[Problem]:
@@ -267,7 +234,7 @@ def missing(
 
 def _is_itself(playbook: Playbook, path: str, version: str | None) -> bool:
     meta = playbook.metadata
-    head = FileHead(Path(), meta.name, meta.path or "", _text(meta.version) or "")
+    head = FileHead(Path(), meta.name, meta.path or "", version_text(meta.version) or "")
     return meant([head], path, version) is not None
 
 
@@ -310,9 +277,5 @@ def _head_of(file: Path, raw: bytes) -> FileHead | None:
         file,
         name if isinstance(name, str) else "",
         path if isinstance(path, str) else "",
-        _text(metadata.get("version")) or "",
+        version_text(metadata.get("version")) or "",
     )
-
-
-def _text(version: object) -> str | None:
-    return None if version is None else str(version)

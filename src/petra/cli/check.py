@@ -15,8 +15,9 @@ from msgspec.structs import replace
 from petra.cli.documents import checked_in as document_in
 from petra.cli.files import library_option, load, playbook_files
 from petra.cli.output import as_json, count, print_json, print_problem, tell
-from petra.library import Library, beside, calls, gather, missing
+from petra.library import Library, beside, gather, missing
 from petra.playbook import Problem, Reading
+from petra.playbook.calls import calls
 from petra.playbook.problems import problem_data
 
 if TYPE_CHECKING:

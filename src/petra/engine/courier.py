@@ -10,7 +10,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-import secrets
 from collections.abc import Iterable, Sequence
 
 import msgspec
@@ -20,7 +19,7 @@ from petra.engine.answers import Answered, known_answer
 from petra.engine.codec import playbook_row
 from petra.engine.conditions import Conditions, namespace_begun
 from petra.engine.ground import Ground
-from petra.engine.letters import Message, decode, encode, failed_start
+from petra.engine.letters import Message, decode, failed_start, passed_on
 from petra.engine.limits import ANSWER_POLL_S, LETTERS_MAX, RETRY_S
 from petra.engine.submissions import Submission
 from petra.errors import PetraError, UsageError
@@ -200,7 +199,7 @@ class Courier:
                 key = brings.digest, place
                 if key not in self._brought:  # to write it anew each time costs more than all else
                     playbooks[key] = playbook_row(brings.playbook, brings.digest, namespace=place)
-            letters.append(self._letter(request, command))
+            letters.append(passed_on(request, command, self._clock.now()))
             sent.append(request)
         if not letters:
             return
@@ -232,21 +231,6 @@ class Courier:
             return namespace_begun(command)
         stored = await self._store.execution(execution)
         return stored.row.namespace if stored is not None else DEFAULT
-
-    def _letter(self, request: Submission, command: c.AnyCommand) -> Letter:
-        if request.answer is not None and not request.command:
-            request.command = secrets.token_hex(12)
-        message = Message(
-            command=command,
-            id=request.command,
-            request=request.request,
-            digest=brings.digest if (brings := request.program or request.target) else "",
-            note=request.note,
-        )
-        name = request.command or secrets.token_hex(12)
-        return Letter(
-            id=name, execution=request.execution, body=encode(message), at=self._clock.now()
-        )
 
     async def _answer(self, request: Submission) -> None:
         """Wait for the answer that another engine stores, and give it to whoever waits."""

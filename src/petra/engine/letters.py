@@ -7,6 +7,7 @@ twice, whoever dies in between, and nobody need look for children after a crash.
 
 from __future__ import annotations
 
+import secrets
 from functools import cache
 
 import msgspec
@@ -56,6 +57,21 @@ def letters_of(draft: Draft) -> tuple[Letter, ...]:
         Letter(id=f"{state.id}/{draft.version}/{number}", execution=to, body=body, at=state.now)
         for number, (to, body) in enumerate(draft.mail)
     )
+
+
+def passed_on(request: Submission, command: c.AnyCommand, now: float) -> Letter:
+    """Return a command that reached the wrong engine, for the one that acts for its execution."""
+    if request.answer is not None and not request.command:
+        request.command = secrets.token_hex(12)
+    message = Message(
+        command=command,
+        id=request.command,
+        request=request.request,
+        digest=brings.digest if (brings := request.program or request.target) else "",
+        note=request.note,
+    )
+    name = request.command or secrets.token_hex(12)
+    return Letter(id=name, execution=request.execution, body=encode(message), at=now)
 
 
 def failed_start(
