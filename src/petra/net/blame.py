@@ -78,7 +78,7 @@ def blame(compiled: Compiled, firings: Sequence[str], marking: Mapping[str, int]
             waiting.append((len(origin.context), origin.step, ()))
     if not waiting:
         return None
-    _, join, group = max(waiting, key=lambda one: (bool(not one[2]), one[0]))
+    _, join, group = max(waiting, key=lambda wait: (bool(not wait[2]), wait[0]))
     if not group:
         return _missing(compiled, join, marking)
     return _short(compiled, join, group, firings, marking)

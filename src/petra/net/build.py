@@ -256,8 +256,9 @@ class Builder(Struct):
         everything = self._everything()
         for name, transition in self.transitions.items():
             if self.origin[name].aborts:
-                made = Transition(name, transition.inputs, transition.outputs, resets=everything)
-                self.transitions[name] = made
+                self.transitions[name] = Transition(
+                    name, transition.inputs, transition.outputs, resets=everything
+                )
 
     def _over(self, group: Group) -> None:
         """A group without a join is over when all its branches are."""

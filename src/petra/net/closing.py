@@ -23,9 +23,9 @@ def join_of_each(steps: Mapping[str, Step]) -> dict[str, str | None]:
     for name, step in steps.items():
         if fans_out(step):
             reached = [
-                one for one in closing_joins(steps, step) if not pairs_arcs(steps[one].spec.join)
+                join for join in closing_joins(steps, step) if not pairs_arcs(steps[join].spec.join)
             ]
-            joins = [one for one in reached if _names(steps[one], name)] or reached
+            joins = [join for join in reached if _names(steps[join], name)] or reached
             join_of[name] = joins[0] if len(joins) == 1 else None
     return join_of
 

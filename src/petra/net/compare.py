@@ -41,20 +41,20 @@ class Equivalence(Enum):
 
 def compare(left: Iterable[Receipt], right: Iterable[Receipt]) -> Equivalence:
     """Return the finest level at which two complete runs are equal."""
-    one, two = list(left), list(right)
-    if first_difference(one, two) is None:
+    first, second = list(left), list(right)
+    if first_difference(first, second) is None:
         return Equivalence.IDENTITY
-    if causal_form(one) == causal_form(two):
+    if causal_form(first) == causal_form(second):
         return Equivalence.CAUSAL
-    if final_data(one) != final_data(two):
+    if final_data(first) != final_data(second):
         return Equivalence.NONE
-    return Equivalence.OUTCOME if fired(one) == fired(two) else Equivalence.MARKING
+    return Equivalence.OUTCOME if fired(first) == fired(second) else Equivalence.MARKING
 
 
 def first_difference(left: Sequence[Receipt], right: Sequence[Receipt]) -> int | None:
     """Return the log position at which two runs part, the time apart; None if they never do."""
-    for k, (one, two) in enumerate(zip(left, right, strict=False)):
-        if one is not two and _timeless(one) != _timeless(two):
+    for k, (first, second) in enumerate(zip(left, right, strict=False)):
+        if first is not second and _timeless(first) != _timeless(second):
             return k
     return None if len(left) == len(right) else min(len(left), len(right))
 
@@ -70,10 +70,10 @@ def final_data(receipts: Iterable[Receipt]) -> Counter[tuple[str, str]]:
     for receipt in receipts:
         for lost in (receipt.consumed, receipt.reset):
             for place, ids in lost.items():
-                for one in ids:
-                    del left[place, one]
-        for made in receipt.produced:
-            left[made.place, made.id] = made.payload
+                for token in ids:
+                    del left[place, token]
+        for produced in receipt.produced:
+            left[produced.place, produced.id] = produced.payload
     return Counter((place, payload) for (place, _), payload in left.items())
 
 
@@ -121,7 +121,7 @@ class _CausalGraph:
         return self._uncaused[source]
 
     def _tokens(self, place: str, ids: Iterable[str]) -> list[list[object]]:
-        return sorted((self._token_names[place, one] for one in ids), key=str)
+        return sorted((self._token_names[place, token] for token in ids), key=str)
 
 
 def _timeless(receipt: Receipt) -> Receipt:

@@ -125,10 +125,10 @@ def explore(
     max_steps: int = 10_000,
 ) -> Divergence | None:
     """Run the net under every strategy and seed; return two complete runs that differ, if any do."""
-    given = {place: list(some) for place, some in (tokens or {}).items()}
+    start_tokens = {place: list(some) for place, some in (tokens or {}).items()}
     first: tuple[Receipt, ...] | None = None
     for strategy in _strategies(seeds):
-        drained = drain(start(net, given, strategy=strategy), max_steps)
+        drained = drain(start(net, start_tokens, strategy=strategy), max_steps)
         if drained.limited:
             continue
         receipts = drained.configuration.receipts
@@ -168,9 +168,9 @@ def _clashes(
     for transition in able:
         for place, why in _choices(transition, marking):
             yield (transition.name,), place, why
-    for one, two in combinations(able, 2):
-        for place, why in (*_contested(one, two), *_emptied(one, two)):
-            yield (one.name, two.name), place, why
+    for first, second in combinations(able, 2):
+        for place, why in (*_contested(first, second), *_emptied(first, second)):
+            yield (first.name, second.name), place, why
 
 
 def _choices(transition: Transition, marking: Mapping[str, int]) -> Iterator[tuple[str, str]]:
@@ -185,21 +185,21 @@ def _choices(transition: Transition, marking: Mapping[str, int]) -> Iterator[tup
                 yield place, f"its function sees {weight} tokens in their order of arrival"
 
 
-def _contested(one: Transition, two: Transition) -> Iterator[tuple[str, str]]:
-    contested = one.inputs.keys() & two.inputs.keys()
+def _contested(first: Transition, second: Transition) -> Iterator[tuple[str, str]]:
+    contested = first.inputs.keys() & second.inputs.keys()
     # Where more than the decided place is contested, rule 2 has seen to it that one token is there.
-    if _decided(one, two) in contested:
+    if _decided(first, second) in contested:
         contested = set()
     for place in sorted(contested):
         yield place, "both want its token, and no decision by its data gives it to one of them"
-    for reader, taker in ((one, two), (two, one)):
+    for reader, taker in ((first, second), (second, first)):
         for place in reader.reads:
             if place in taker.inputs:
                 yield place, f"{taker.name!r} takes the token that {reader.name!r} reads"
 
 
-def _emptied(one: Transition, two: Transition) -> Iterator[tuple[str, str]]:
-    for emptier, user in ((one, two), (two, one)):
+def _emptied(first: Transition, second: Transition) -> Iterator[tuple[str, str]]:
+    for emptier, user in ((first, second), (second, first)):
         used = {*user.inputs, *user.outputs, *user.reads, *user.resets}
         for place in emptier.resets:
             if place in used:

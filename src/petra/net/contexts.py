@@ -182,7 +182,11 @@ class Contexts:
     def around(self, inside: Context) -> list[Context]:
         """Return the contexts that a group may be closed into: more than one, where a fan-out is in its own group."""
         fan_out = inside[-1]
-        return [one for one in self.runs.get(fan_out, ()) if self.inside(fan_out, one) == inside]
+        return [
+            context
+            for context in self.runs.get(fan_out, ())
+            if self.inside(fan_out, context) == inside
+        ]
 
     def _surround(self, name: str, context: Context) -> None:
         """Let the joins of the groups that a run may make lead back to where it is."""
@@ -205,7 +209,7 @@ class Contexts:
             self._run(name, context)
             if context and context[-1] in self._closed_by[name]:
                 self._closers.setdefault(context, {})[name] = None
-                unseen = [one for one in self.around(context) if one not in seen]
+                unseen = [inner for inner in self.around(context) if inner not in seen]
                 work += unseen
                 seen.update(unseen)
 
@@ -221,7 +225,7 @@ class Contexts:
             yield self.gathered(name, context)
             return
         for pairing in self.pairings(name):
-            yield common([found for _, found in pairing])
+            yield common([contexts for _, contexts in pairing])
         if not self.is_strict(step):
             yield self.gathered(name, context)
             yield context
@@ -279,5 +283,5 @@ class Contexts:
         if step.spec.cancels is None:
             return []
         regions = self.playbook.executor.spec.regions
-        named = [found for one in step.spec.cancels.steps for found in regions.get(one, [one])]
+        named = [found for name in step.spec.cancels.steps for found in regions.get(name, [name])]
         return [name for name in dict.fromkeys(named) if name in self.steps]

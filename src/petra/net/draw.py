@@ -117,8 +117,8 @@ def net_dot(net: Net) -> str:
         f"  {_quoted('t:' + name)} [shape=box height=0.2 label={_quoted(one.label or name)}];"
         for name, one in net.transitions.items()
     )
-    for one in net.transitions.values():
-        for source, target, label, dashed in net_edges(one, net):
+    for transition in net.transitions.values():
+        for source, target, label, dashed in net_edges(transition, net):
             marks = [f"label={_quoted(label)}"] if label else []
             marks += ["style=dashed"] if dashed else []
             said = f" [{' '.join(marks)}]" if marks else ""

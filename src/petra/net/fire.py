@@ -179,7 +179,7 @@ class _Mover:
     def _fire(self, firing: Firing, payloads: Payloads, *, attempt: int) -> None:
         transition, mode = firing
         play = self._play
-        consumed = {place: [one.id for one in tokens] for place, tokens in mode.taken.items()}
+        consumed = {place: [token.id for token in tokens] for place, tokens in mode.taken.items()}
         read = {place: token.id for place, token in mode.read.items()}
         ordinal = 0
         if not consumed:

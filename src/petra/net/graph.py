@@ -26,7 +26,7 @@ def steps_graph(reading: Reading) -> dict[str, Any]:
     playbook = reading.playbook
     assert playbook is not None, "there is something to draw"
     sizes = {START: _DOT, **{step.step: (WIDTH, HEIGHT) for step in playbook.workflow}}
-    edges = [(START, playbook.entry), *((one.source, one.target) for one in edges_of(playbook))]
+    edges = [(START, playbook.entry), *((edge.source, edge.target) for edge in edges_of(playbook))]
     final = playbook.executor.spec.final_step
     if final is not None:
         sizes[FINALLY] = _DOT

@@ -128,5 +128,5 @@ def _inside_from(contexts: Contexts, start: str, around: Context) -> set[str]:
         if name in reached or not inside:
             continue
         reached.add(name)
-        work += [o.target for one in contexts.routings(name) for o in one.options]
+        work += [o.target for routing in contexts.routings(name) for o in routing.options]
     return reached

@@ -28,7 +28,7 @@ def is_plainly_sound(playbook: Playbook) -> bool:
         for name, step in steps.items()
     }
     ahead = {
-        name: {option.target for one in routings for option in one.options} & steps.keys()
+        name: {option.target for routing in routings for option in routing.options} & steps.keys()
         for name, routings in after.items()
     }
     final = playbook.executor.spec.final_step
@@ -59,7 +59,7 @@ def _reached(start: str, ahead: dict[str, set[str]]) -> set[str]:
 
 def _grows(name: str, routings: tuple[Routing, Routing], ahead: dict[str, set[str]]) -> bool:
     """Tell whether a fan-out can come round to itself, and so make tokens without end."""
-    targets = {option.target for one in routings for option in one.grouped} & ahead.keys()
+    targets = {option.target for routing in routings for option in routing.grouped} & ahead.keys()
     return any(name in _reached(target, ahead) for target in targets)
 
 
@@ -67,7 +67,7 @@ def _saved(routings: dict[str, Routing]) -> set[str]:
     """Return the steps from which a token, and all that it becomes, can end."""
     saved: set[str] = set()
     while more := {
-        name for name, one in routings.items() if name not in saved and _ends(one, saved)
+        name for name, routing in routings.items() if name not in saved and _ends(routing, saved)
     }:
         saved |= more
     return saved

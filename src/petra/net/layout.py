@@ -213,7 +213,7 @@ def _spread(
             before_total, before_length, before = blocks.pop()
             shift = before_length + NODE_GAP
             total = before_total + total - shift * len(members)
-            members = [*before, *((one, offset + shift) for one, offset in members)]
+            members = [*before, *((member, offset + shift) for member, offset in members)]
             length += shift
         blocks.append((total, length, members))
     for block in blocks:

@@ -129,14 +129,14 @@ class Net(Struct, frozen=True):
                 below 1, or a marking holds less than nothing.
         """
         listed = places.split() if isinstance(places, str) else places
-        made = [Place(place) if isinstance(place, str) else place for place in listed]
+        all_places = [Place(place) if isinstance(place, str) else place for place in listed]
         finals = (final,) if isinstance(final, Mapping) else tuple(final)
         net = cls(
             name=name,
-            places=MappingProxyType(_by_name(name, "place", made)),
+            places=MappingProxyType(_by_name(name, "place", all_places)),
             transitions=MappingProxyType(_by_name(name, "transition", list(transitions))),
             initial=MappingProxyType(dict(initial or {})),
-            final=tuple(MappingProxyType(dict(one)) for one in finals),
+            final=tuple(MappingProxyType(dict(marking)) for marking in finals),
         )
         net.validate()
         return net

@@ -128,7 +128,7 @@ class Places:
         authored = self.compiled.contexts.steps.get(firing.step)
         if firing.kind == "done" and authored is not None and authored.spec.terminate:
             # what its arcs make is withdrawn in the same decision
-            shapes = [replace(one, makes=frozenset(firing.made)) for one in shapes]
+            shapes = [replace(shape, makes=frozenset(firing.made)) for shape in shapes]
         fits = [shape for shape in shapes if _fits(shape, firing)]
         if not fits:
             words = f"takes {_shown(firing.taken)} and makes {_shown(firing.made)}"

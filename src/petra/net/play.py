@@ -36,8 +36,8 @@ class Play:
     def take(self, ids: Mapping[str, Iterable[str]]) -> None:
         """Take tokens out of their places."""
         for place, wanted in ids.items():
-            for one in wanted:
-                self.board.take(place, one)
+            for token in wanted:
+                self.board.take(place, token)
 
     def empty(self, place: str) -> list[str]:
         """Take every token out of a place and return their ids."""
@@ -48,17 +48,17 @@ class Play:
 
     def put(self, origin: str, payloads: Payloads) -> dict[str, list[Token]]:
         """Make tokens, named by their origin, and put them into their places."""
-        made = {
+        tokens_by_place = {
             place: [
                 Token(token_id(origin, place, index), payload, self.k)
                 for index, payload in enumerate(some)
             ]
             for place, some in payloads.items()
         }
-        for place, tokens in made.items():
+        for place, tokens in tokens_by_place.items():
             for token in tokens:
                 self.board.put(place, token)
-        return made
+        return tokens_by_place
 
     def record(  # noqa: PLR0913  every part of the receipt has a name
         self,
@@ -125,6 +125,6 @@ def encode_tokens(
     for place in tokens:
         net.require(place, where=where)
     return {
-        place: [encode_data(one, where=f"{where} into {place!r}") for one in some]
+        place: [encode_data(data, where=f"{where} into {place!r}") for data in some]
         for place, some in tokens.items()
     }

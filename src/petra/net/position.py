@@ -225,7 +225,7 @@ class _Places(Struct):
         most = max((max(option.counts) for option in options), default=len(branches))
         if len(branches) <= most:
             return list(islice(product(*branches), STANDS_MAX + 1))
-        distinct = {tuple(sorted(one.items())): one for shapes in branches for one in shapes}
+        distinct = {tuple(sorted(shape.items())): shape for shapes in branches for shape in shapes}
         return list(
             islice(combinations(distinct.values(), min(most, len(distinct))), STANDS_MAX + 1)
         )

@@ -153,7 +153,7 @@ class _Search:
         net = compiled.sound_question
         self.packing = packing
         self.space = Searched(list(net.transitions), packing)
-        self.ranks = [one.priority for one in net.transitions.values()]
+        self.ranks = [transition.priority for transition in net.transitions.values()]
         at_rest = frozenset(index for index, rank in enumerate(self.ranks) if rank)
         self.stubborn = None if every_order else Resting(packing, at_rest)
         self.remains = ~_fields(packing, compiled.optional)
@@ -266,7 +266,8 @@ def dead_steps(compiled: Compiled, space: Searched, budget: Budget | None = None
     final = compiled.playbook.executor.spec.final_step
     dead = set(known) - _started(compiled, space) - {final}
     may_err = any(
-        one.resets or one.priority for one in compiled.sound_question.transitions.values()
+        transition.resets or transition.priority
+        for transition in compiled.sound_question.transitions.values()
     )
     if may_err and dead & compiled.contexts.runs.keys():
         whole = search(compiled, DEAD_MAX, every_order=True, budget=budget)

@@ -68,7 +68,7 @@ class Receipt(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
             [
                 *(self.k, self.run, self.net, self.kind, self.strategy),
                 *(self.transition, self.attempt, self.consumed, self.read, self.reset),
-                [[one.place, one.id, one.payload] for one in self.produced],
+                [[token.place, token.id, token.payload] for token in self.produced],
                 *(self.before, self.after, self.previous),
             ]
         )

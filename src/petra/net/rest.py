@@ -51,7 +51,7 @@ def _groups(builder: Builder, step: Step) -> None:
 def _arcs(builder: Builder, step: Step) -> None:
     """Take whatever waits at a join over arcs, or fail with it."""
     name, contexts = step.step, builder.contexts
-    waiting = [builder.ready(name, *one) for one in contexts.arrivals.get(name, ())]
+    waiting = [builder.ready(name, *arrival) for arrival in contexts.arrivals.get(name, ())]
     for context in contexts.runs.get(name, ()):
         running = {builder.running(name, context): 1}
         origin = Origin(name, "start", context=context)

@@ -103,7 +103,7 @@ class Routing(Struct, frozen=True):
             for option in self.options
         ]
         for picked in product(*ways):
-            taken = tuple(one for one in picked if one is not None)
+            taken = tuple(option for option in picked if option is not None)
             if taken:
                 yield Choice(taken, certain=not any(option.is_free for option in self.options))
 

@@ -148,12 +148,12 @@ class _Ledger:
 
     def _remove(self, field: str, lost: Mapping[str, list[str]]) -> Iterator[tuple[str, str]]:
         for place, ids in lost.items():
-            for one in ids:
-                payload = self._tokens.get(place, {}).pop(one, None)
+            for token in ids:
+                payload = self._tokens.get(place, {}).pop(token, None)
                 if payload is None:
-                    yield field, f"token {one[:12]!r} is not in place {place!r}"
+                    yield field, f"token {token[:12]!r} is not in place {place!r}"
                     continue
-                self._sum -= weigh(place, one, payload)
+                self._sum -= weigh(place, token, payload)
 
 
 def _arcs(transition: Transition, receipt: Receipt) -> Iterator[tuple[str, str]]:

@@ -79,7 +79,10 @@ class _Reader:
             name=self.element.attributes.get("id", "net") if name is None else name,
             places=MappingProxyType(self.places),
             transitions=MappingProxyType(
-                {name: self.transition(name, one) for name, one in self.transitions.items()}
+                {
+                    name: self.transition(name, transition)
+                    for name, transition in self.transitions.items()
+                }
             ),
             initial=MappingProxyType(self.initial),
             final=tuple(MappingProxyType(marking) for marking in self.final_markings()),

@@ -50,7 +50,7 @@ class Packing:
         self.cap = cap
         gives = max((n for flow in net.flows for n in flow.gives.values()), default=0)
         needs = max((n for flow in net.flows for n in flow.needs.values()), default=0)
-        final = max((n for one in net.goal.markings for n in one.values()), default=0)
+        final = max((n for marking in net.goal.markings for n in marking.values()), default=0)
         start = max(net.initial.values(), default=0)
         self.width = 1 + max(
             (cap + gives - 1).bit_length(), *map(int.bit_length, (needs, final, start, cap))

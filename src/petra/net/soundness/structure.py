@@ -23,30 +23,34 @@ def source_places(net: Net) -> list[str]:
 
 def sink_places(net: Net) -> list[str]:
     """Return the places that no transition takes from or reads."""
-    used = {place for one in net.transitions.values() for place in (*one.inputs, *one.reads)}
+    used = {
+        place
+        for transition in net.transitions.values()
+        for place in (*transition.inputs, *transition.reads)
+    }
     return [place for place in net.places if place not in used]
 
 
 def defects(net: Net) -> list[str]:
     """Say what keeps the net from being a workflow net; empty when it is one."""
     sources, sinks = source_places(net), sink_places(net)
-    found = []
+    faults = []
     if len(sources) != 1:
-        found.append(f"a workflow net has one source place, this net has {_listed(sources)}")
+        faults.append(f"a workflow net has one source place, this net has {_listed(sources)}")
     if len(sinks) != 1:
-        found.append(f"a workflow net has one sink place, this net has {_listed(sinks)}")
+        faults.append(f"a workflow net has one sink place, this net has {_listed(sinks)}")
     for name, transition in net.transitions.items():
         if not transition.inputs and not transition.reads:
-            found.append(f"transition {name!r} has no input, so it could fire without end")
+            faults.append(f"transition {name!r} has no input, so it could fire without end")
         if not transition.outputs:
-            found.append(f"transition {name!r} has no output, so tokens vanish in it")
-    if found:
-        return found
+            faults.append(f"transition {name!r} has no output, so tokens vanish in it")
+    if faults:
+        return faults
     (source,) = sources
     marked = {place: count for place, count in net.initial.items() if count}
     if marked and marked != {source: 1}:
-        found.append(f"a workflow net starts with one token, in its source {source!r}")
-    return found + _unreachable(net, source)
+        faults.append(f"a workflow net starts with one token, in its source {source!r}")
+    return faults + _unreachable(net, source)
 
 
 def _unreachable(net: Net, source: str) -> list[str]:
