@@ -103,7 +103,7 @@ def test_the_numbers_are_of_a_type_that_prometheus_reads(server: Served) -> None
         "petra_decide_seconds", "petra_commit_seconds", "petra_batch_changes", "petra_wake_lag_seconds",
         "petra_leases_lost_total", "petra_redeliveries_total", "petra_pool_waiting", "petra_http_request_seconds",
         "petra_executions", "petra_streams", "petra_notifications", "petra_notification_tries_total",
-        "petra_limit_used", "petra_limit_waiting", "petra_trigger_events_total",
+        "petra_limit_used", "petra_limit_waiting", "petra_trigger_events_total", "petra_store_up",
     ],
 )  # fmt: skip
 def test_every_number_that_is_promised_is_there(server: Served, name: str) -> None:

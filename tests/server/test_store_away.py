@@ -46,10 +46,12 @@ def test_while_the_store_is_away_it_is_not_ready_and_nothing_is_lost(tmp_path: P
                         assert int(found.headers["Retry-After"]) > 0
                         assert found.json()["code"] == "unavailable"
                     assert (await client.get("/livez")).status_code == 200
+                    assert "petra_store_up 0" in (await client.get("/metrics")).text
                 assert not under_way.done()
                 away = False
                 assert (await clock.run(under_way)).refused == ""
                 assert (await client.get("/readyz")).status_code == 200
+                assert "petra_store_up 1" in (await client.get("/metrics")).text
                 listed = await client.get("/api/v1/executions")
                 assert [one["id"] for one in listed.json()["items"]] == ["e"]
             assert sum(row.type == "execution.started" for row in await store.read("e")) == 1
@@ -83,13 +85,14 @@ def test_while_the_store_is_silent_nobody_waits_for_it(tmp_path: Path) -> None:
             assert [one.get("status") for one in said] == [503, None]
             assert (b"retry-after", b"1") in said[0]["headers"]
             assert not asked.done(), "what was begun goes on"
-            for path in ("/readyz", "/api/v1/executions", "/metrics", "/hooks/x"):
+            for path in ("/readyz", "/api/v1/executions", "/hooks/x"):
                 found = await client.get(path)
                 assert (found.status_code, found.json()["code"]) == (503, "unavailable"), path
                 assert int(found.headers["Retry-After"]) > 0
             log_in = await client.post("/api/v1/session", json={"code": "x"})
             assert log_in.status_code == 503, "nothing can be noted"
             assert (await client.get("/livez")).status_code == 200
+            assert "petra_store_up 0" in (await client.get("/metrics")).text
             silent = False
             back.set()
             await clock.run(asked)

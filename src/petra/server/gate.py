@@ -56,7 +56,7 @@ _ACTS_BY_GET: Final = re.compile(
     rf"/login(/oidc(/callback)?)?|/mcp|{API}/(executions/[^/]+/)?stream"
 )
 """Addresses whose GET begins something, or never ends: they have no HEAD."""
-_ASKS_STORE: Final = re.compile(rf"{API}/|/hooks/|/mcp|/metrics|/readyz")
+_ASKS_STORE: Final = re.compile(rf"{API}/|/hooks/|/mcp|/readyz")
 """How addresses begin behind which the store is asked."""
 _access = logging.getLogger("petra.access")
 _log = logging.getLogger(__name__)

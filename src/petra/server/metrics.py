@@ -12,6 +12,7 @@ from typing import Final
 from petra.engine.meters import Histogram
 from petra.engine.workers import ALONE
 from petra.server.service import Service
+from petra.store.errors import StoreError
 from petra.store.rows import ExecutionFilter, LineCount
 
 MEDIA_TYPE: Final = "text/plain; version=0.0.4"
@@ -33,6 +34,7 @@ class Metrics:
         self._notifications: dict[str, int] = {}
         self._limits: dict[Labels, tuple[int, int]] = {}
         self._asked = float("-inf")
+        self._store_up = True
 
     async def text(self, service: Service) -> str:
         """Return all of it."""
@@ -40,19 +42,30 @@ class Metrics:
         return "\n".join([*self._lines(service), ""])
 
     async def _count(self, service: Service) -> None:
+        """Ask the store, lately enough; while it is away all else is told, and what it said last."""
         now = service.clock.monotonic()
+        if service.silence.lasts:
+            self._store_up = False
+            return
         if now - self._asked < COUNTED_S:
             return
-        self._asked = now
         store = service.engine.store
-        counts = await store.count_executions(ExecutionFilter(), "status")
+        try:
+            counts = await store.count_executions(ExecutionFilter(), "status")
+            self._notifications = await store.notifications.count()
+            self._limits = limits_in_numbers(await store.permits.totals())
+        except StoreError:
+            self._store_up = False
+            return
         self._statuses = {count.key: count.count for count in counts.rows}
-        self._notifications = await store.notifications.count()
-        self._limits = limits_in_numbers(await store.permits.totals())
+        self._asked, self._store_up = now, True
 
     def _lines(self, service: Service) -> Iterator[str]:
         version: dict[Labels, float] = {(("version", service.version),): 1}
         yield from _metric("petra_info", "gauge", "This server.", version)
+        yield from _metric(
+            "petra_store_up", "gauge", "Whether the store answers.", {(): int(self._store_up)}
+        )
         yield from _metric(
             "petra_executions", "gauge", "Executions by status.", _by("status", self._statuses)
         )
