@@ -27,8 +27,10 @@ class Draft(msgspec.Struct):
     entry: Entry
     expected: int
     lines: list[rows.RecordRow] = []
+    heard: bool = True
+    """Whether somebody listened to it when it was begun."""
     said: list[Written] = []
-    """What each line was made of; of very many it is read from them again, if somebody asks."""
+    """What each line was made of, where that is heard; else, and of very many, it is read from them again, if somebody asks."""
     stopped: list[str] = []
     mail: list[tuple[str, bytes]] = []
     told: tuple[f.Notify, ...] = ()
@@ -76,7 +78,7 @@ class Draft(msgspec.Struct):
             self.items.update(decision.items)
         events, markings = decision.events, decision.markings
         if len(events) <= SAID_MAX:
-            self._add(self.entry.ledger.write(events, markings), at, keeps=True)
+            self._add(self.entry.ledger.write(events, markings), at, keeps=self.heard)
             return
         for begin in range(0, len(events), SAID_MAX):
             some = slice(begin, begin + SAID_MAX)

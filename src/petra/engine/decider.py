@@ -19,6 +19,7 @@ from petra.engine.committer import Committer
 from petra.engine.courier import Courier
 from petra.engine.effects import RELEASING, note, note_released
 from petra.engine.ground import Ground
+from petra.engine.herald import Herald
 from petra.engine.limits import BATCH_MAX, RETRY_S, SAID_MAX
 from petra.engine.refusals import Refusals
 from petra.engine.shared_resources import SharedResources
@@ -45,6 +46,7 @@ class Decider:
         refusals: Refusals,
         committer: Committer,
         resources: SharedResources,
+        herald: Herald,
     ) -> None:
         self._store, self._clock, self._life = ground.store, ground.clock, ground.life
         self._shards, self._cache = ground.shards, ground.cache
@@ -54,6 +56,7 @@ class Decider:
         self._refusals = refusals
         self._committer = committer
         self._resources = resources
+        self._herald = herald
 
     async def run(self) -> None:
         """Take, decide and commit, until the inbox ends; what was taken is committed before that."""
@@ -137,7 +140,7 @@ class Decider:
         entry = self._cache.get(execution)
         if entry is None:
             return False
-        self._decide(_begin(drafts, entry), request)
+        self._decide(self._begin(drafts, entry), request)
         return True
 
     async def _decide_one(self, drafts: dict[str, Draft], request: Submission) -> None:
@@ -146,7 +149,7 @@ class Decider:
             entry = await self._entry(request)
             if entry is None:
                 return
-            draft = _begin(drafts, entry)
+            draft = self._begin(drafts, entry)
         elif request.program is not None:
             await self._exists(request, draft.entry)
             return
@@ -192,6 +195,20 @@ class Decider:
                 self._cache.drop(request.execution)
             before = [earlier for earlier, _ in draft.requests]
         self._porter.bring(before, request, lack)
+
+    def _begin(self, drafts: dict[str, Draft], entry: Entry) -> Draft:
+        """Begin what a batch does to an execution.
+
+        Where nobody listens its events are let go of as soon as they are written: to free them after the commit, when they
+        are in no cache of the processor any more, takes longer than to make them.
+        """
+        entry.busy += 1
+        state = entry.state
+        seq, name = state.seq, state.id
+        heard = self._feed.listens(name) or self._herald.listens(entry.program)
+        draft = Draft(entry, seq, created=seq == 0, stuck=state.stuck, heard=heard)
+        drafts[name] = draft
+        return draft
 
     def _decide(self, draft: Draft, request: Submission) -> None:
         entry = draft.entry
@@ -248,15 +265,6 @@ class Decider:
             self._refusals.answer_again(request, known)
         else:
             self._refusals.taken(request, entry)
-
-
-def _begin(drafts: dict[str, Draft], entry: Entry) -> Draft:
-    """Begin what a batch does to an execution."""
-    entry.busy += 1
-    state = entry.state
-    seq = state.seq
-    draft = drafts[state.id] = Draft(entry, seq, created=seq == 0, stuck=state.stuck)
-    return draft
 
 
 def _is_small(drafts: dict[str, Draft]) -> bool:

@@ -177,6 +177,10 @@ class Feed:
 
     # By the engine
 
+    def listens(self, execution: str) -> bool:
+        """Tell whether anybody hears of each record of an execution."""
+        return not self._sinks.keys().isdisjoint((execution, *OF_EXECUTIONS))
+
     def stirred(self, execution: str) -> None:
         """Something was decided for an execution, or was not, after all: whoever waits should look again."""
         for bell in tuple(self._bells.get(execution, ())):
@@ -187,7 +191,7 @@ class Feed:
         if (bells := self._bells.get(execution)) is not None:
             for bell in tuple(bells):
                 bell.ring(status)
-        return not self._sinks.keys().isdisjoint((execution, *OF_EXECUTIONS))
+        return self.listens(execution)
 
     def appended(
         self, execution: str, records: Sequence[Record], status: str, reason: str = ""

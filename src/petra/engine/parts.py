@@ -77,5 +77,6 @@ def decider_of(  # noqa: PLR0913 - whom something is asked or told along the way
         porter=porter, refusals=refusals, releaser=releaser, dispatcher=hands.dispatcher, meters=meters,
     )  # fmt: skip
     return Decider(
-        ground, courier=courier, porter=porter, refusals=refusals, committer=committer, resources=resources
+        ground, courier=courier, porter=porter, refusals=refusals, committer=committer, resources=resources,
+        herald=notifying.herald,
     )  # fmt: skip
