@@ -103,6 +103,7 @@ def test_rendering(source: str, expected: Json) -> None:
         ("{{ range(5)|batch(2, 0) }}", [[0, 1], [2, 3], [4, 0]]), ("{{ range(5)|slice(2) }}", [[0, 1, 2], [3, 4]]),
         ("{{ 'a b/ü'|urlencode }}", "a%20b/%C3%BC"), ("{{ {'a': 'x y'}|urlencode }}", "a=x%20y"),
         ("{{ {'a': 1, 'b': none, 'c': ''}|urlencode }}", "a=1&c="),
+        ("{{ [['a', 'x y'], ['b', none], ['c', 2]]|urlencode }}", "a=x%20y&c=2"), ("{{ 'abc'|truncate(2) }}", ".."),
         ("{{ 'a\nb'|indent(2) }}", "a\n  b"), ("{{ 'a\nb'|indent(2, true) }}", "  a\n  b"),
         ("{{ ctx.rows|groupby('k')|map('first') }}", ["a", "b"]), ("{{ '%s:%03d:%.1f%%'|format('a', 7, 1.25) }}", "a:007:1.2%"),
         ("{{ ctx.s.startswith('te') and ctx.s.endswith('xt') }}", True), ("{{ '-'.join(['a', 1]) }}", "a-1"),
@@ -191,6 +192,7 @@ def test_elsewhere_undefined_is_an_error_that_names_the_path(source: str) -> Non
     [
         ("{{ 1 + }}", "syntax", "}}", None), ("{{ (1 }}", "syntax", "}}", None), ("a {{ 'x }}", "syntax", "'", None),
         ("{{ a = 1 }}", "syntax", "=", "=="), ("{{ a && b }}", "syntax", "&", "and"), ("a {{ b", "syntax", "{{", "close"),
+        ("{{ '-' if ctx.no }}", "undefined", "'-'", "else"), ("{{ [1, 2]|urlencode }}", "type", "urlencode", None),
         ("{{ a|uper }}", "unknown_filter", "uper", "'upper'"), ("{{ a|map('uper') }}", "unknown_filter", "'uper'", "'upper'"),
         ("{{ a is defind }}", "unknown_test", "defind", "'defined'"), ("{{ dne('a') }}", "unknown_function", "dne", "'done'"),
         ("{{ a.append(1) }}", "unknown_method", "append", "+ [item]"), ("{{ a|replace('b') }}", "type", "replace", None),

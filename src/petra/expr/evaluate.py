@@ -71,6 +71,7 @@ FUNCTIONS: Final[Mapping[str, Callable[..., Value]]] = {
 }  # fmt: skip
 
 
+_NO_ELSE: Final = "say what it is otherwise: … if … else ''"
 _ORDERINGS = ("<", ">", "<=", ">=")
 
 
@@ -473,7 +474,9 @@ class Compiler:
         condition, then = self.operand(node.condition), how(node.then)
         written, offset = self._source[node.start : node.end], node.start
         if node.other is None:
-            return lambda frame: then(frame) if condition(frame) else Undefined(written, offset)
+            return lambda frame: (
+                then(frame) if condition(frame) else Undefined(written, offset, _NO_ELSE)
+            )
         other = how(node.other)
         return lambda frame: then(frame) if condition(frame) else other(frame)
 

@@ -220,7 +220,7 @@ def truncate(
     if len(string) <= limit:
         return string
     cut = string[: max(0, limit - len(mark))]
-    return (cut if killwords else cut.rsplit(" ", 1)[0]) + mark
+    return ((cut if killwords else cut.rsplit(" ", 1)[0]) + mark)[: max(0, limit)]
 
 
 def wordcount(frame: Frame, value: Value) -> int:
@@ -302,12 +302,12 @@ def b64decode(frame: Frame, value: Value) -> str:
 
 
 def urlencode(frame: Frame, value: Value) -> str:
-    """Percent-encoded; an object becomes a query string, without what is null."""
-    if isinstance(value, Mapping):
+    """Percent-encoded; an object, or a list of pairs, becomes a query string, without what is null."""
+    if isinstance(value, Mapping | list):
         frame.spend(len(value))
         pairs = [
-            f"{urlencode(frame, key)}={urlencode(frame, text(frame, item))}"
-            for key, item in zip(value, frame.through_all(list(value.values())), strict=True)
+            f"{urlencode(frame, text(frame, key))}={urlencode(frame, text(frame, item))}"
+            for key, item in _pairs(frame, value)
             if item is not None
         ]
         frame.make_text(sum(map(len, pairs)) + len(pairs))
@@ -316,6 +316,16 @@ def urlencode(frame: Frame, value: Value) -> str:
     frame.make_text(3 * len(raw))
     frame.spend(len(raw) // 4)
     return "".join([chr(byte) if byte in _UNRESERVED else f"%{byte:02X}" for byte in raw])
+
+
+def _pairs(frame: Frame, value: Mapping[str, Value] | list[Value]) -> list[tuple[Value, Value]]:
+    if isinstance(value, Mapping):
+        return list(zip(value, frame.through_all(list(value.values())), strict=True))
+    pairs = frame.through_all(value)
+    if not all(isinstance(pair, list) and len(pair) == 2 for pair in pairs):
+        raise wrong_type("urlencode works on a text, an object or a list of pairs", value)
+    keys = frame.through_all([pair[0] for pair in pairs])
+    return list(zip(keys, frame.through_all([pair[1] for pair in pairs]), strict=True))
 
 
 def absolute(_frame: Frame, value: Value) -> Value:

@@ -22,9 +22,11 @@ API_VERSIONS = ("petra/v1", "noetl.io/v2", "noetl.io/v10")
 BRANCHES_MAX = 100_000
 """Tokens that one firing makes: all of them are in memory, and start in one decision. Whoever needs more writes a loop."""
 
-Guard = Annotated[str | bool, Meta(description="A condition; true when absent.")]
+Guard = Annotated[str | bool, Meta(description="A condition.")]
 AdmitGuard = Annotated[Guard, Meta(extra={"use": Use.ADMIT})]
-ArcGuard = Annotated[Guard, Meta(extra={"use": Use.ARC})]
+ArcGuard = Annotated[
+    str | bool, Meta(description="A condition; true when absent.", extra={"use": Use.ARC})
+]
 PolicyGuard = Annotated[Guard, Meta(extra={"use": Use.POLICY})]
 JoinGuard = Annotated[Guard, Meta(extra={"use": Use.JOIN})]
 Patch = Annotated[dict[str, Any], Meta(extra={"use": Use.PATCH})]
