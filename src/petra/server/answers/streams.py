@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from petra.desk.now import Now, Progress
 from petra.server.answers.overview import Counts, OperationItem, WorkerItem
 from petra.server.answers.stories import WholeRecord
-from petra.server.answers.tries import LiveHint
 from petra.server.shapes import ExecutionFacts, PlaybookItem, Shape, WorkItem
 from petra.story.frames import Frames
 from petra.wire.frames import LogLine
@@ -29,6 +30,18 @@ class StreamHead(Shape, frozen=True):
     reason: str
     now: Now
     progress: Progress | None
+
+
+class LiveHint(Shape, frozen=True):
+    """A try failed and another one comes: not logged, and true for a moment only."""
+
+    execution: str
+    run: str
+    attempt: dict[str, Any]
+    next_at: str | None
+    note: str
+    """What went wrong, in words."""
+    of: int | None = None
 
 
 class PrintedLines(Shape, frozen=True):

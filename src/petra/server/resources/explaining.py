@@ -14,7 +14,7 @@ from petra.desk.principal import May
 from petra.engine.cache import Entry
 from petra.kernel.state import State
 from petra.playbook.problems import did_you_mean
-from petra.server.answers.stories import ExplainedNow
+from petra.server.answers.waits import ExplainedNow
 from petra.server.needs import needs
 from petra.server.openapi import answers
 from petra.server.problems import ProblemError

@@ -21,7 +21,8 @@ from petra.kernel.scope import whole as whole_view
 from petra.kernel.state import ReadyToken, State, StepRun
 from petra.references import NeededError
 from petra.server.act_bodies import Body
-from petra.server.answers.stories import Evaluation, Explained, Then, TokenThen
+from petra.server.answers.stories import Evaluation, Then, TokenThen
+from petra.server.answers.waits import Explained
 from petra.server.needs import needs
 from petra.server.openapi import answers
 from petra.server.parameters import Limit, Number, NumberInPath, page_size
