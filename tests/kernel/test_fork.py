@@ -125,7 +125,7 @@ def test_what_cannot_be_forked_says_why() -> None:
     simulation = _book_run()
     log = simulation.root.log
     for at in (0, len(log), len(log) + 1):
-        with pytest.raises(ValueError, match="version"):
+        with pytest.raises(ValueError, match="record"):
             fork("x", log, at, now=0)
     with pytest.raises(ValueError, match="never started"):
         rerun("x", log, "z", now=0)

@@ -103,8 +103,7 @@ def command(
     nets = _judge_nets(paths, final, effort)
     if not playbooks and not nets:
         raise click.UsageError(
-            f"no playbook in {', '.join(paths)}; they end in .yaml or .yml, and nets in .pnml; "
-            "'petra init NAME' writes a first one"
+            f"no playbook (.yaml, .yml) or net (.pnml) in {', '.join(paths)}; 'petra init NAME' writes one"
         )
     failed = any(strict or x.severity == "error" for file in playbooks for x in file.problems)
     if output == "json":

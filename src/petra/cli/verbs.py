@@ -24,16 +24,18 @@ class _Formatter(click.HelpFormatter):
         return super().getvalue().replace(_HYPHEN, "-")
 
     def write_text(self, text: str) -> None:
-        """Write a text; the examples at the end as a section, line by line."""
+        """Write a text; the examples at the end as a section, each in lines that can be pasted."""
         heading, *lines = text.split("\n")
         if heading != f"{HEADING}:":
             super().write_text(text.replace("-", _HYPHEN))
             return
+        from petra.cli.output import fold  # noqa: PLC0415 - for help only
+
         self.dedent()
         self.write_heading(HEADING)
         self.indent()
         for line in lines:
-            self.write(f"{'':>{self.current_indent}}{line}\n")
+            self.write(fold(f"{'':>{self.current_indent}}{line}", self.width) + "\n")
 
     def write_dl(self, rows: Iterable[tuple[str, str]], *more: Any, **options: Any) -> None:
         """Write words and what they mean."""

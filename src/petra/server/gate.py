@@ -59,7 +59,6 @@ _ACTS_BY_GET: Final = re.compile(
 _ASKS_STORE: Final = re.compile(rf"{API}/|/hooks/|/mcp|/readyz")
 """How addresses begin behind which the store is asked."""
 _access = logging.getLogger("petra.access")
-_log = logging.getLogger(__name__)
 
 
 class Gate:
