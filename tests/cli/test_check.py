@@ -98,7 +98,7 @@ def test_a_folder_is_searched_and_tests_and_other_files_are_left_out(tmp_path: P
 def test_a_folder_without_playbooks_is_wrong_usage(tmp_path: Path) -> None:
     result = run("check", tmp_path)
     assert result.exit_code == 2
-    assert "no playbook in" in result.output
+    assert "no playbook (.yaml, .yml) or net (.pnml) in" in result.output
 
 
 @pytest.mark.parametrize(
