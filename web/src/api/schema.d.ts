@@ -406,7 +406,7 @@ export interface paths {
         };
         /**
          * EventCounts
-         * @description Count the records that fit, in stretches of a size: who shows a long list knows where in it each of them is.
+         * @description Count the records that fit, in stretches of a size: whoever shows a long list knows where in it each of them is.
          */
         get: operations["ApiV1ExecutionsEventsCountsEventCounts"];
         put?: never;

@@ -36,7 +36,7 @@ const COLUMNS: Column<WorkItem>[] = [
     id: 'playbook',
     head: 'Playbook',
     width: 'minmax(90px, 1fr)',
-    cell: (row) => <Name>{row.body.playbook ?? row.step}</Name>,
+    cell: (row) => <Name>{row.body.playbook ?? '–'}</Name>,
   },
   {
     id: 'who',

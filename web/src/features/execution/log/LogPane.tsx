@@ -38,7 +38,7 @@ import {
   type Level,
   type LogRows,
   saidOf,
-  shownRecords,
+  toldRecords,
 } from './rows';
 
 const NO_FOLDS: ReadonlyMap<number, Fold> = new Map();
@@ -234,7 +234,7 @@ function useRows(
   // biome-ignore lint/correctness/useExhaustiveDependencies: the story changes by its edition
   const known = useMemo(() => {
     if (writes) return writes.map((one) => one.seq);
-    return isWhole ? shownRecords(story, about, level) : null;
+    return isWhole ? toldRecords(story, about, level) : null;
   }, [story, edition, about, level, isWhole, writes]);
   // biome-ignore lint/correctness/useExhaustiveDependencies: see above
   const rows = useMemo(() => {

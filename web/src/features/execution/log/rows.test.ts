@@ -4,7 +4,7 @@ import type { Sel } from '../../../story/sel';
 import { StoryStore } from '../../../story/store';
 import { binned, livedFrames, part } from '../../../story/testing';
 import { filled } from '../useStory';
-import { aboutInWords, CountedRows, FoldedRows, type Level, saidOf, shownRecords } from './rows';
+import { aboutInWords, CountedRows, FoldedRows, type Level, saidOf, shownRecords, toldRecords } from './rows';
 
 const HELD = { records: 64, block: 32, blocks: 2, bins: 64 };
 const LENGTH = 700;
@@ -100,6 +100,29 @@ test('records of one kind that follow each other stand as one row; a failure amo
     [8, { count: 5, last: 12 }],
   ]);
   expect([rows.upTo(5), rows.upTo(12), rows.upTo(13)]).toEqual([1, 3, 4]);
+});
+
+test('where no record of a selection is important, all of it are shown', () => {
+  const story = turning();
+  const none = { kind: 'step', step: 'other' } as const;
+  expect(toldRecords(story, none, 'important')).toEqual([]);
+  expect(toldRecords(story, { kind: 'step', step: 'each' }, 'important')).toEqual([7, 13]);
+  const begun = new StoryStore();
+  const frames = { first: 1, at0: 0, version: 2, places: [], types: ['step.started', 'attempt.ended'] };
+  begun.append({
+    ...frames,
+    ...{
+      steps: ['each'],
+      dt: [0, 0],
+      type: [0, 1],
+      step: [0, 0],
+      run: [1, 1],
+      flag: [0, 0],
+      delta: [[], []],
+    },
+  } as unknown as Frames);
+  expect(toldRecords(begun, { kind: 'step', step: 'each' }, 'important')).toEqual([1, 2]);
+  expect(toldRecords(begun, null, 'important')).toEqual([]);
 });
 
 test('a row that is opened shows each, and so does the one with the record that is selected', () => {

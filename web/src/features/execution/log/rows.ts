@@ -75,6 +75,12 @@ export function shownRecords(story: StoryStore, sel: Sel | null, level: Level): 
   return among.filter((seq) => seq === kept || isImportant(story, seq));
 }
 
+/** The records of a selection; of one of which none is important all of them, which is better than nothing. */
+export function toldRecords(story: StoryStore, sel: Sel | null, level: Level): number[] {
+  const shown = shownRecords(story, sel, level);
+  return shown.length || !wantedOfSel(story, sel) ? shown : shownRecords(story, sel, 'all');
+}
+
 /** Rows of the log: how many, which record each is, and where one stands. */
 export interface LogRows {
   readonly length: number;
