@@ -109,3 +109,19 @@ def test_what_init_wrote_is_listed(folder: Path) -> None:
     wrote = json.loads(run("init", "hello", "-o", "json").stdout)["wrote"]
     assert wrote == ["hello.yaml", "hello.test.yaml", "playbook.schema.json"]
     assert all((folder / name).exists() for name in wrote)
+
+
+@pytest.mark.spec("S15")
+def test_the_answer_to_a_signal_says_whether_somebody_waited(folder: Path) -> None:
+    (folder / "waits.yaml").write_text(
+        "apiVersion: petra/v1\nkind: Playbook\nmetadata: {name: waits}\nworkflow:\n"
+        "- {step: one, tool: {kind: wait, signal: {name: first}}, next: {arcs: [{step: two}]}}\n"
+        "- {step: two, tool: {kind: wait, signal: {name: second}}}\n"
+    )
+    execution = json.loads(run("run", "waits.yaml", "-o", "json").stdout)["id"]
+    answers = [
+        json.loads(run("signal", execution, name, "-o", "json").stdout)
+        for name in ("second", "first")
+    ]
+    assert [(one["waited"], one["refused"]) for one in answers] == [(False, None), (True, None)]
+    assert answers[-1]["status"] == "completed"

@@ -46,16 +46,17 @@ execution_argument = click.argument("execution", metavar="ID")
 
 
 def carry_out(
-    home: Path, asked: AnyRequest, output: str, *, follows: bool = False, note: str = ""
-) -> None:
+    home: Path, asked: AnyRequest, output: str, *, follows: bool = False, note: str = "", **told: Any
+) -> None:  # fmt: skip
     """Have a request carried out, and show what the execution has come to.
 
-    Exits with 0 when it was accepted; with ``follows``, as the execution ended. The note is for people, then.
+    Exits with 0 when it was accepted; with ``follows``, as it ended. The note is for people, what is ``told`` for programs.
     """
     reply = request(home, asked)
     result = result_from(reply)
     if output == "json":
-        print_json({**shown_data(whole_result(home, result)), "refused": reply.refused or None})
+        shown = shown_data(whole_result(home, result))
+        print_json({**shown, "refused": reply.refused or None, **told})
     else:
         if reply.refused:
             tell(f"refused: {reply.refused}", err=True)
@@ -88,7 +89,8 @@ def signal(
     data = json_value(payload, "--payload") if payload is not None else None
     chosen, note = look(home, lambda store, cache: _unexpected(store, cache, execution, name, key))
     command = c.SendSignal(now=0.0, name=name, key=key, payload=data)
-    carry_out(home, Ask(id=request_id(), execution=chosen, command=command), output, note=note)
+    asked = Ask(id=request_id(), execution=chosen, command=command)
+    carry_out(home, asked, output, note=note, waited=not note)
 
 
 async def _unexpected(
@@ -97,7 +99,7 @@ async def _unexpected(
     """Return the id of an execution and, where nobody waits for a signal, who waits for which one."""
     state = (await find(store, cache, execution)).state
     awaited = [(one["step"], one["name"], one["key"]) for one in awaited_signals(state)]
-    if state.terminal or any(_serves(waited, of, name, key) for _, waited, of in awaited):
+    if any(_serves(waited, of, name, key) for _, waited, of in awaited):
         return state.id, ""
     said = [f"step '{step}' waits for {_signal(waited, of)}" for step, waited, of in awaited]
     shown = [*dict.fromkeys(said)][:_SHOWN_MAX]
