@@ -24,3 +24,12 @@ def test_an_error_elsewhere_hides_no_doubt_about_a_key() -> None:
         "next: {arcs: [{step: b, when: '{{ ctx.seen }}'}, {step: b}]}}, {step: b, tool: {kind: noop}}]\n"
     )
     assert [one.code for one in read(unread).problems] == ["P101"]  # it may be what writes the key
+
+
+@pytest.mark.spec("S1")
+def test_a_name_that_is_not_there_is_told_once_and_not_again_by_its_key() -> None:
+    text, _ = playbook(
+        "workflow: [{step: a, tool: {kind: noop}, next: {arcs: [{step: b, when: '{{ iter.x }}'}, {step: b}]}}, "
+        "{step: b, tool: {kind: noop}}]\n"
+    )
+    assert [one.code for one in read(text).problems] == ["P205"]

@@ -106,10 +106,12 @@ class Keys:
 
     def tell(self) -> None:
         """Tell the warnings, unless what was read with errors may have been what writes these keys."""
-        errors = {found.code for found in self.document.problems if found.severity == "error"}
-        if errors <= _LEAVES_WRITES:
+        errors = [found for found in self.document.problems if found.severity == "error"]
+        if _LEAVES_WRITES.issuperset(found.code for found in errors):
+            told = {(found.line, found.column) for found in errors}
             for fault, at in self.doubts:
-                self.document.problems.warn("P128", at, fault.message, fault.hint)
+                if at not in told:  # a name that is not there has no keys
+                    self.document.problems.warn("P128", at, fault.message, fault.hint)
 
     @cached_property
     def _inputs(self) -> frozenset[str] | None:
