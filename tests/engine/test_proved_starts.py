@@ -17,10 +17,10 @@ from petra.clock import SystemClock
 from petra.desk import Apply, Begin
 from petra.desk.resting import OVER
 from petra.embedded import Home
-from petra.engine import proofs
+from petra.engine import codec, proofs
 from petra.engine.proofs import Proofs
 from petra.errors import UsageError
-from petra.kernel import Program
+from petra.kernel import Program, program
 from petra.kernel import events as e
 from petra.net.proof import Proof
 from petra.playbook import Playbook, to_yaml
@@ -230,5 +230,36 @@ def test_a_cancel_does_not_overtake_the_start_of_a_child_that_is_being_proved(
             return [one.row.status for one in rows] == ["aborted"]
 
         await until(over)
+
+    engine(use)
+
+
+@pytest.mark.spec("S18")
+def test_the_text_of_a_playbook_is_written_once_and_beside_the_loop(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """That of a megabyte takes a second, in which nobody else was served, twice for each start."""
+    written: list[bool] = []
+
+    def write(playbook: Playbook) -> str:
+        written.append(threading.current_thread() is threading.main_thread())
+        return to_yaml(playbook)
+
+    for place in (program, codec):
+        monkeypatch.setattr(place, "to_yaml", write)
+
+    async def use(found: Home) -> None:
+        book = playbook("  - {step: a, tool: {kind: python, code: 'result = 7'}}\n")
+        result = await found.run(book, execution="e1")
+        assert (result.status, result.output) == ("completed", 7)
+        assert written == [False]
+        [event] = [
+            one.event
+            for one in await found.records("e1")
+            if isinstance(one.event, e.ExecutionStarted)
+        ]
+        row = await found.engine.store.playbook(event.digest)
+        assert row is not None
+        assert row.source.decode() == to_yaml(book)
 
     engine(use)

@@ -131,5 +131,7 @@ class Batches:
             key = program.digest, draft.entry.state.namespace
             if (draft.created or draft.moved) and key not in self._stored:
                 self._stored.add(key)
-                new[key] = playbook_row(program.playbook, key[0], namespace=key[1])
+                new[key] = playbook_row(
+                    program.playbook, key[0], namespace=key[1], source=program.text
+                )
         return tuple(new.values())

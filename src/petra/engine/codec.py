@@ -238,15 +238,20 @@ def _names(assignees: Any) -> tuple[str, ...]:
     return (assignees,) if isinstance(assignees, str) else tuple(map(str, assignees))
 
 
-def playbook_row(
+def playbook_row(  # noqa: PLR0913 - what is kept of one
     playbook: Playbook,
     digest: str = "",
     applied: float = 0.0,
     namespace: str = DEFAULT,
     text: str = "",
+    *,
+    source: str = "",
 ) -> rows.PlaybookRow:
-    """Return a playbook as the store keeps it: for its executions alone, or since when it is applied, and as which text."""
-    meta, source = playbook.metadata, to_yaml(playbook)
+    """Return a playbook as the store keeps it: for its executions alone, or since when it is applied, and as which text.
+
+    ``source`` is its canonical text, where that has been written already.
+    """
+    meta, source = playbook.metadata, source or to_yaml(playbook)
     return rows.PlaybookRow(
         digest=digest or digest_of(playbook), name=meta.name, path=meta.path or meta.name,
         version="" if meta.version is None else str(meta.version),

@@ -27,7 +27,6 @@ from petra.engine.parcels import further_frames, size_of, unfit
 from petra.engine.reports import ReportIntake
 from petra.engine.workers import Acks, Link, Queued, WorkerSeen, remember
 from petra.errors import PetraError
-from petra.playbook import to_yaml
 from petra.store.errors import FullError, UnavailableError, UncertainError
 from petra.wire import Assignment, frames
 from petra.wire.connection import send_together
@@ -133,7 +132,7 @@ class Dispatcher:
         program = self._cache.latest(assignment.playbook, offer.program)
         if (told := (assignment.playbook, program.origins_key)) not in worker.playbooks:
             worker.playbooks.add(told)
-            text = to_yaml(program.playbook)
+            text = program.text
             worker.link.send(
                 frames.PlaybookText(digest=assignment.playbook, text=text, gives=self._gives)
             )
@@ -240,7 +239,7 @@ class Dispatcher:
                 raise BreachError(f"it wants what nobody gave it: {error}") from None
             if worker is not None and not await self._is_theirs(worker, digest):
                 raise BreachError("it wants a playbook of another namespace")
-            text = to_yaml(program.playbook)
+            text = program.text
             link.send(frames.PlaybookText(digest=digest, text=text, gives=self._gives))
 
     async def _is_theirs(self, worker: WorkerSeen, digest: str) -> bool:

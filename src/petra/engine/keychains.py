@@ -23,7 +23,7 @@ from petra.kernel import Program
 from petra.keychain.stored import stored_as
 from petra.kinds import SERVER_KINDS
 from petra.namespaces import DEFAULT
-from petra.playbook import Playbook, to_yaml
+from petra.playbook import Playbook
 from petra.wire import frames
 
 _Question = tuple[Link, str]
@@ -87,7 +87,7 @@ class Keychains(Struct, eq=False):
             nothing = frames.Checked(digest=program.digest)
             timer = self._clock.call_later(SECRETS_S, partial(self._take, key, nothing))
             answer.add_done_callback(lambda _: timer.cancel())
-            text = to_yaml(program.playbook)
+            text = program.text
             link.send(frames.PlaybookText(digest=program.digest, text=text, gives=self.gives))
         return answer
 

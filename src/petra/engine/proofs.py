@@ -15,7 +15,7 @@ from petra.engine.limits import PROOFS_MAX
 from petra.errors import UsageError
 from petra.kernel import Program
 from petra.net.proof import Proof, prove
-from petra.playbook import Playbook, Problem
+from petra.playbook import Problem
 
 _log = logging.getLogger(__name__)
 
@@ -74,7 +74,7 @@ class Proofs:
 
     async def _prove(self, program: Program) -> Proof:
         async with self._one:
-            proof = await asyncio.to_thread(_proved, program.playbook)
+            proof = await asyncio.to_thread(_proved, program)
         self.know(program.digest, proof)
         if proof.verdict == "undecided":
             _log.warning("playbook '%s': %s", program.playbook.metadata.name, proof.note)
@@ -86,10 +86,14 @@ def _sentence(problem: Problem) -> str:
     return f"its net is not sound: {problem.message}{hint} [{problem.code}]"
 
 
-def _proved(playbook: Playbook) -> Proof:
-    """Prove a definition that has no text of an author's: what is said of it names no lines."""
+def _proved(program: Program) -> Proof:
+    """Prove a definition that has no text of an author's: what is said of it names no lines.
+
+    Its canonical text is written here too, beside the loop: that of a large one takes as long as a proof.
+    """
+    _ = program.text
     try:
-        return prove(playbook)
+        return prove(program.playbook)
     except Exception as error:  # noqa: BLE001 - a bug in a proof keeps nobody from starting
-        _log.exception("playbook '%s' could not be proved", playbook.metadata.name)
+        _log.exception("playbook '%s' could not be proved", program.playbook.metadata.name)
         return Proof("undecided", (), 0, note=f"the proof failed: {type(error).__name__}")

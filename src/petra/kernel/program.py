@@ -23,7 +23,7 @@ from petra.net.closing import closed_by_arcs, join_of_each
 from petra.playbook.company import calls_others
 from petra.playbook.model import Arc, Join, JoinWhen, Loop, MOfN, Playbook, Step, Task
 from petra.playbook.pins import PACKAGE
-from petra.playbook.write import to_plain
+from petra.playbook.write import to_plain, to_yaml
 from petra.values import digest, texts_in
 
 Mode = Literal["router", "worker", "human", "wait", "playbook"]
@@ -305,6 +305,11 @@ class Program:
         self.versions: dict[str, Program] = {}
         """Definitions, by digest, that its executions began with or may move to; the shell puts them here."""
         self._carried: dict[tuple[Began, str], StepPlan] = {}
+
+    @cached_property
+    def text(self) -> str:
+        """The playbook as canonical YAML: of a large one it takes a second to write, and is wanted several times."""
+        return to_yaml(self.playbook)
 
     def _answer(self) -> None:
         """Answer once what decisions ask about all steps."""
