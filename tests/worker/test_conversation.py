@@ -17,6 +17,7 @@ from petra.wire import Error, Outcome
 from petra.wire import frames as f
 from petra.worker import Worker, playbooks
 from petra.worker import worker as worker_module
+from petra.worker.heart import Heart
 
 FETCH = "- step: s\n  tool: {name: t, kind: http, url: '{{ args.what }}'}\n"
 
@@ -349,3 +350,20 @@ def test_a_worker_that_is_good_for_nothing_any_more_leaves_when_a_run_has_failed
             assert bool(desk.all(f.Drain)) is bool(why)
 
     scenario(play, ProbeTools(bad=fails))
+
+
+@pytest.mark.spec("S11")
+def test_no_beat_comes_before_hello_whenever_the_heart_gets_its_turn(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """On a busy machine a worker was dropped for a beat that came while its hello was being made."""
+
+    def interrupted(heart: Heart) -> list[str]:
+        heart.beat()
+        return []
+
+    async def play(desk: Desk, _worker: Worker, _clock: FakeClock) -> None:
+        assert isinstance(desk.received[0], f.Hello)
+
+    monkeypatch.setattr(Heart, "leases", property(interrupted))
+    scenario(play, beats_always=True)

@@ -208,7 +208,7 @@ class Worker:
                 await self._clock.sleep(RECONNECT_FIRST_S * self._jitter())
 
     async def _serve(self, transport: Transport) -> None:
-        self._transport, skipped = transport, Skipped()
+        skipped = Skipped()
         self._owed = 0
         transport.send(
             f.Hello(
@@ -223,6 +223,7 @@ class Worker:
                 labels=self.offer.labels,
             )
         )
+        self._transport = transport  # only now: the heart speaks whenever it likes
         self._outbox.repeat()
         self._revealing.repeat()
         self._logs.connected()
