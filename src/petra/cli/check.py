@@ -49,11 +49,8 @@ class CheckedFile(Struct, frozen=True):
     @property
     def problems(self) -> list[Problem]:
         """All problems in the order of the text."""
-        problems = [
-            *self.reading.problems,
-            *self.missing,
-            *(self.proof.problems if self.proof else ()),
-        ]
+        proved = self.proof.problems if self.proof else ()
+        problems = [*self.reading.problems, *self.missing, *proved]
         return sorted(problems, key=lambda problem: (problem.mark, problem.severity, problem.code))
 
 
