@@ -33,7 +33,7 @@ def test_a_user_logs_in_acts_and_leaves(server: Served, api: httpx2.Client) -> N
         body = {"playbook": {"text": WAITS}}
         assert code_of(page.post("/executions", json=body)) == (403, "cross-site")
         page.headers["X-CSRF-Token"] = me["csrf"]
-        shown = page.post("/executions", json=body, headers={"Prefer": "wait=30"}).json()
+        shown = page.post("/executions", json=body, headers={"Prefer": "wait=60"}).json()
         (first, *_) = page.get(f"/executions/{shown['id']}/records").json()["items"]
         assert first["event"]["actor"] == name
         stolen = dict(page.cookies)
@@ -207,7 +207,7 @@ def test_an_approver_sees_and_decides_what_concerns_them(
         assert viewer.get(f"/work-items/{asks['id']}/{item}").status_code == 200
         act = f"/work-items/{asks['id']}/{item}/complete"
         assert code_of(sales.post(act, json={"action": "approve"}))[0] == 404
-        done = finance.post(act, json={"action": "approve"}, headers={"Prefer": "wait=30"})
+        done = finance.post(act, json={"action": "approve"}, headers={"Prefer": "wait=60"})
         assert done.status_code == 200, done.text
         assert done.json()["status"] == "completed"
 

@@ -7,7 +7,7 @@ import pytest
 from server.books import ADDS, WAITS, WAITS_TWICE, book
 from server.test_executions import started
 
-WAIT = {"Prefer": "wait=30"}
+WAIT = {"Prefer": "wait=60"}
 
 
 @pytest.mark.spec("S15")

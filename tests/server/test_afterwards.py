@@ -52,7 +52,7 @@ def test_records_that_stand_for_the_same_are_put_beside_each_other(api: httpx2.C
     path, at = f"/executions/{first['id']}", first["version"]
     made = api.post(f"{path}/fork", json={"at": at, "reason": "try"}).json()
     for one, why in ((first["id"], "enough"), (made["id"], "tried")):
-        api.post(f"/executions/{one}/cancel", json={"reason": why}, headers={"Prefer": "wait=20"})
+        api.post(f"/executions/{one}/cancel", json={"reason": why}, headers={"Prefer": "wait=60"})
     found = api.get(f"{path}/diff/{made['id']}").json()
     assert found["aligned"][:2] == [[1, 1], [at, 1]], (
         "what was taken over is one record of the fork"
@@ -175,7 +175,7 @@ def test_a_playbook_has_versions_and_heat(api: httpx2.Client, prefix: str) -> No
         api.post(
             "/executions",
             json={"playbook": path, "workload": {"n": n}},
-            headers={"Prefer": "wait=30"},
+            headers={"Prefer": "wait=60"},
         )
     rows = api.get(f"/playbooks/{path}/versions").json()["items"]
     assert [row["path"] for row in rows] == [path, path]

@@ -30,7 +30,7 @@ def test_an_archived_playbook_is_not_found_and_its_executions_go_on(api: httpx2.
     assert api.get("/playbooks/team/old").status_code == 404
     assert api.delete("/playbooks/team/old").status_code == 404
     assert api.post("/executions", json={"playbook": "team/old"}).status_code == 404
-    done = api.post(f"/executions/{begun['id']}/signals/go", headers={"Prefer": "wait=30"})
+    done = api.post(f"/executions/{begun['id']}/signals/go", headers={"Prefer": "wait=60"})
     assert done.json()["execution"]["status"] == "completed"
     assert api.get(f"/definitions/{begun['digest']}").status_code == 200
     assert api.put("/playbooks/team/old", content=text, headers=headers).status_code == 201

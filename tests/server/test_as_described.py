@@ -63,7 +63,7 @@ def test_an_act_on_a_work_item_is_done_to_what_was_seen(api: httpx2.Client) -> N
     assert "moved on" in tried.json()["refused"]
     now = {"If-Match": claimed.headers["etag"]}
     done = api.post(
-        f"{path}/complete", json={"action": "approve"}, headers=now | {"Prefer": "wait=30"}
+        f"{path}/complete", json={"action": "approve"}, headers=now | {"Prefer": "wait=60"}
     )
     assert (done.status_code, done.json()["status"]) == (200, "completed")
 
@@ -134,7 +134,7 @@ def test_a_rerun_goes_on_with_a_playbook_by_its_path_or_as_text(api: httpx2.Clie
     assert api.put("/playbooks/other/adds", content=other, headers=YAML).status_code in (200, 201)
     for playbook in ("other/adds", {"text": other}, other):
         body = {"from": "two", "playbook": playbook}
-        again = api.post(f"/executions/{first}/rerun", json=body, headers={"Prefer": "wait=30"})
+        again = api.post(f"/executions/{first}/rerun", json=body, headers={"Prefer": "wait=60"})
         assert (again.status_code, again.json()["output"]) == (201, 200), again.text
     nowhere = api.post(f"/executions/{first}/rerun", json={"from": "two", "playbook": "no/where"})
     assert (nowhere.status_code, nowhere.json()["code"]) == (404, "not-found")
@@ -323,6 +323,6 @@ def test_a_signal_may_be_called_as_its_playbook_calls_it(api: httpx2.Client) -> 
     """A slash is one in the address, too, however it is written there."""
     for sent in ("bank/paid", "bank%2Fpaid"):
         path = f"/executions/{started(api, WAITS.replace('signal: go', 'signal: bank/paid'))['id']}"
-        done = api.post(f"{path}/signals/{sent}", headers={"Prefer": "wait=30"})
+        done = api.post(f"{path}/signals/{sent}", headers={"Prefer": "wait=60"})
         assert (done.status_code, done.json()["waited"]) == (200, True), done.text
         assert done.json()["execution"]["status"] == "completed"

@@ -86,7 +86,7 @@ def test_a_row_tells_how_far_a_loop_has_come(api: httpx2.Client) -> None:
         "total": 4,
         "failed": 0,
     }
-    api.post(f"{path}/signals/go", headers={"Prefer": "wait=30"})
+    api.post(f"{path}/signals/go", headers={"Prefer": "wait=60"})
     assert row_of(api, shown["id"])["progress"]["done"] == 1
 
 

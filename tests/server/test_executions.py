@@ -11,7 +11,7 @@ from server.books import ADDS, ASKS, WAITS, book
 from support.patience import until
 
 
-def started(api: httpx2.Client, text: str, *, wait: int = 30, **more: Any) -> dict[str, Any]:
+def started(api: httpx2.Client, text: str, *, wait: int = 60, **more: Any) -> dict[str, Any]:
     answer = api.post(
         "/executions", json={"playbook": {"text": text}, **more}, headers={"Prefer": f"wait={wait}"}
     )
@@ -24,7 +24,7 @@ def test_a_start_answers_when_it_ended_and_says_where_it_is(api: httpx2.Client) 
     answer = api.post(
         "/executions",
         json={"playbook": {"text": ADDS}, "workload": {"n": 20}},
-        headers={"Prefer": "wait=30"},
+        headers={"Prefer": "wait=60"},
     )
     shown = answer.json()
     assert (answer.status_code, shown["status"], shown["output"]) == (201, "completed", 42)
@@ -139,7 +139,7 @@ def test_a_work_item_is_listed_and_completed_under_the_name_of_who_asks(api: htt
     assert api.get(path).json()["id"] == item["id"]
     refused = api.post(f"{path}/complete", json={"action": "dance"})
     assert (refused.status_code, refused.json()["code"]) == (409, "refused")
-    done = api.post(f"{path}/complete", json={"action": "approve"}, headers={"Prefer": "wait=30"})
+    done = api.post(f"{path}/complete", json={"action": "approve"}, headers={"Prefer": "wait=60"})
     assert (done.status_code, done.json()["status"]) == (200, "completed")
     name = api.get("/me").json()["name"]
     assert done.json()["output"]["actor"] == name
@@ -180,7 +180,7 @@ def test_a_playbook_is_applied_and_started_by_its_path(api: httpx2.Client) -> No
     wrong = api.post("/playbooks", json={"text": text.replace("step: two}", "step: tow}")})
     assert (wrong.status_code, wrong.json()["code"]) == (422, "invalid-playbook")
     body = {"playbook": "tests/adds", "workload": {"n": 1}}
-    done = api.post("/executions", json=body, headers={"Prefer": "wait=30"}).json()
+    done = api.post("/executions", json=body, headers={"Prefer": "wait=60"}).json()
     assert (done["output"], done["digest"]) == (4, made.json()["digest"])
     assert "tests/adds" in [item["path"] for item in api.get("/playbooks").json()["items"]]
     assert "def" not in api.get("/playbooks/tests/adds").json()["path"]

@@ -43,7 +43,7 @@ def asked(tmp_path_factory: pytest.TempPathFactory) -> Iterator[httpx2.Client]:
             assert api.put(f"/playbooks/inbox/{name}-book", json=text).status_code == 201
         for name, title, due, priority in ASKED:
             body: dict[str, Any] = {"playbook": f"inbox/{name}-book", "workload": {"title": title, "due": due, "priority": priority}}  # fmt: skip
-            begun = api.post("/executions", json=body, headers={"Prefer": "wait=30"})
+            begun = api.post("/executions", json=body, headers={"Prefer": "wait=60"})
             assert begun.json()["status"] == "waiting", begun.text
         yield api
 

@@ -52,7 +52,7 @@ def hook(port: int, more: str = "") -> str:
 def start(served: Served, source: str) -> str:
     with served.client() as api:
         made = api.post(
-            "/executions", json={"playbook": {"text": source}}, headers={"Prefer": "wait=30"}
+            "/executions", json={"playbook": {"text": source}}, headers={"Prefer": "wait=60"}
         )
         assert made.status_code in (200, 201), made.text
         return str(made.json()["id"])

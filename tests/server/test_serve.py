@@ -23,14 +23,14 @@ pytestmark = pytest.mark.slow
 @pytest.mark.spec("S17")
 def test_what_was_acknowledged_is_there_after_a_kill_and_keys_hold(tmp_path: Path) -> None:
     body = {"playbook": {"text": WAITS}}
-    key = {"Idempotency-Key": "k", "Prefer": "wait=30"}
+    key = {"Idempotency-Key": "k", "Prefer": "wait=60"}
     with serve(tmp_path / ".petra") as served, served.client() as api:
         first = api.post("/executions", json=body, headers=key).json()
         assert served.end(signal.SIGKILL) == -signal.SIGKILL
     with serve(tmp_path / ".petra") as served, served.client() as api:
         assert api.post("/executions", json=body, headers=key).json()["id"] == first["id"]
         path = f"/executions/{first['id']}/signals/go"
-        done = api.post(path, headers={"Prefer": "wait=30"}).json()
+        done = api.post(path, headers={"Prefer": "wait=60"}).json()
         assert done["execution"]["status"] == "completed"
         assert served.end() == 0
     assert stat.S_IMODE((tmp_path / ".petra/owner-token").stat().st_mode) == 0o600

@@ -74,7 +74,7 @@ def test_a_story_goes_on_with_its_execution(api: httpx2.Client) -> None:
     shown = started(api, WAITS_TWICE)
     path = f"/executions/{shown['id']}"
     before = api.get(f"{path}/frames").json()
-    api.post(f"{path}/signals/go", headers={"Prefer": "wait=30"})
+    api.post(f"{path}/signals/go", headers={"Prefer": "wait=60"})
     after = api.get(f"{path}/frames").json()
     assert after["delta"][: len(before["delta"])] == before["delta"]
     assert len(after["delta"]) == api.get(path).json()["version"] > len(before["delta"])

@@ -319,7 +319,7 @@ def test_what_a_trigger_started_last_is_told_with_its_time(
 ) -> None:
     _applied(api, "timed")
     begun = hooks.post("/timed", json={}).json()["execution"]
-    api.get(f"/executions/{begun}", headers={"Prefer": "wait=30"})
+    api.get(f"/executions/{begun}", headers={"Prefer": "wait=60"})
     [last] = api.get("/triggers/timed").json()["last"]
     shown = api.get(f"/executions/{begun}").json()
     told = msgspec.convert([last["started"], last["ended"]], list[datetime])

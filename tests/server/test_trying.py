@@ -51,7 +51,7 @@ def test_what_was_tried_is_what_happens(api: httpx2.Client) -> None:
     shown = started(api, WAITS_TWICE)
     path = f"/executions/{shown['id']}/signals/go"
     tried = api.post(path, params={"dry_run": 1}).json()
-    done = api.post(path, headers={"Prefer": "wait=30"}).json()["execution"]
+    done = api.post(path, headers={"Prefer": "wait=60"}).json()["execution"]
     assert done["version"] == shown["version"] + sum(tried["counts"].values())
     assert (tried["status"], tried["reason"]) == (done["status"], done["reason"])
 
@@ -114,7 +114,7 @@ def test_a_business_key_is_held_until_its_execution_has_ended(api: httpx2.Client
     assert keyed(api, "R-18").status_code == 201
     other = {"playbook": {"text": WAITS_TWICE}, "business_key": "R-17"}
     assert api.post("/executions", json=other).status_code == 201  # of another playbook
-    api.post(f"/executions/{first['id']}/cancel", headers={"Prefer": "wait=30"})
+    api.post(f"/executions/{first['id']}/cancel", headers={"Prefer": "wait=60"})
     assert keyed(api, "R-17").json()["id"] != first["id"]
 
 

@@ -84,7 +84,7 @@ def test_an_act_answers_with_the_tag_that_the_next_one_may_name(api: httpx2.Clie
     path = f"/executions/{started(api, WAITS)['id']}"
     tag = api.get(path).headers["etag"]
     for act in ("pause", "resume", "signals/go"):
-        done = api.post(f"{path}/{act}", headers={"If-Match": tag, "Prefer": "wait=30"})
+        done = api.post(f"{path}/{act}", headers={"If-Match": tag, "Prefer": "wait=60"})
         assert done.status_code == 200, done.text
         tag = done.headers["etag"]
     assert tag == api.get(path).headers["etag"]

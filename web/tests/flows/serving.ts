@@ -54,7 +54,7 @@ export class Served {
   }
 
   /** Ask the server; what is started has ended or rests by then, unless one does not wait for it so many seconds. */
-  async call<T>(method: string, path: string, body?: unknown, wait = 20): Promise<T> {
+  async call<T>(method: string, path: string, body?: unknown, wait = 60): Promise<T> {
     const answer = await fetch(`${this.said.url}/api/v1${path}`, {
       method,
       headers: {
