@@ -71,22 +71,30 @@ def test_the_parts_of_the_pages_do_what_they_say(node: Path) -> None:
     run(node, "node_modules/vitest/vitest.mjs", "run")
 
 
+FLOWS = WEB / "tests/flows"
+_FILES = sorted(path.name for path in FLOWS.glob("*.spec.ts"))
+SHARES = 5
+"""As many as ``make test`` has workers on two cores: of what a file takes, two seconds are its node, browser and server."""
+
+
 @pytest.mark.slow
 @PATIENT
 @pytest.mark.parametrize(
-    "flows", sorted(path.name for path in (WEB / "tests/flows").glob("*.spec.ts"))
+    "flows",
+    [_FILES[share::SHARES] for share in range(SHARES)],
+    ids=lambda files: " ".join(name.removesuffix(".spec.ts") for name in files),
 )
 def test_the_flows_of_people_in_a_real_browser(
-    node: Path, petra_of_flows: Path, flows: str
+    node: Path, petra_of_flows: Path, flows: list[str]
 ) -> None:
     if not (build_ui.BUILT / "index.html").exists():
         pytest.skip("the web UI is not built; 'make ui' builds it")
-    results = f"--output=test-results/{flows}"  # files that run at once leave one another's alone
+    # those that run at once leave one another's alone
+    results = f"--output=test-results/{flows[0]}"
     programs = {"PETRA": str(petra_of_flows), "PETRA_PYTHON": sys.executable}
-    run(node, "node_modules/@playwright/test/cli.js", "test", results, flows, **programs)
+    run(node, "node_modules/@playwright/test/cli.js", "test", results, *flows, **programs)
 
 
-FLOWS = WEB / "tests/flows"
 TITLE = re.compile(r"^ *test\(\s*['`](\d+ .*?)['`], ", re.MULTILINE)
 ROW = re.compile(r"^\| (\d+) \| .* \| (.+) \|$", re.MULTILINE)
 
