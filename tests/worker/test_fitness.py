@@ -1,4 +1,4 @@
-"""A worker whose process somebody has limited is good for nothing any more, and says why."""
+"""A worker whose process somebody has limited is good for nothing any more, and says why; a process that comes in its place has no such limit."""
 
 from __future__ import annotations
 
@@ -9,9 +9,11 @@ import pytest
 
 PROGRAM = """
 import resource
-from petra.worker.fitness import why_unfit
+from petra.worker.fitness import lift_limits, why_unfit
 print(why_unfit())
 resource.setrlimit(resource.{kind}, ({limit}, resource.getrlimit(resource.{kind})[1]))
+print(why_unfit())
+lift_limits()
 print(why_unfit())
 """
 
@@ -32,7 +34,7 @@ def test_a_process_that_somebody_has_limited_says_so(kind: str, limit: int, why:
     done = subprocess.run(
         [sys.executable, "-c", program], capture_output=True, text=True, check=True
     )
-    before, after = done.stdout.split("\n")[:2]
-    assert before == ""
+    before, after, lifted = done.stdout.split("\n")[:3]
+    assert (before, lifted) == ("", "")
     assert after.startswith(why)
     assert bool(after) is bool(why)

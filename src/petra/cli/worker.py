@@ -20,6 +20,7 @@ from petra.cli.labels import worker_label_option
 from petra.cli.output import tell
 from petra.errors import ObjectError, UsageError
 from petra.wire.connection import LostError
+from petra.worker.fitness import lift_limits
 from petra.worker.transport import ClosedError
 from petra.worker.worker import Offer
 from petra.worker.working import refuses_private, set_up_logging, work
@@ -164,10 +165,12 @@ def _finish_when_interrupted() -> None:
 
 def _begin_anew() -> None:
     """Put a fresh process in the place of this one: nobody else would, and what holds it back ends with it."""
-    import resource  # noqa: PLC0415 - for workers that end so only
-
-    hard = resource.getrlimit(resource.RLIMIT_FSIZE)[1]
-    resource.setrlimit(resource.RLIMIT_FSIZE, (hard, hard))  # code that ran here may have set it
+    try:
+        lift_limits()
+    except ValueError as error:
+        raise UsageError(
+            f"a task has set a limit for good: {error}; start the worker anew"
+        ) from None
     spec = sys.modules["__main__"].__spec__
     by_module = ["-m", spec.name.removesuffix(".__main__")] if spec is not None else [sys.argv[0]]
     os.execv(sys.executable, [sys.executable, *by_module, *sys.argv[1:]])  # noqa: S606 - itself

@@ -16,7 +16,11 @@ _LIMITED: Final = {
     resource.RLIMIT_DATA: "its memory",
     resource.RLIMIT_NPROC: "how many threads and processes there may be",
 }
-_BEFORE: Final = {kind: resource.getrlimit(kind)[0] for kind in _LIMITED}
+_BEFORE: Final = {
+    kind: resource.getrlimit(kind)
+    for name, kind in vars(resource).items()
+    if name.startswith("RLIMIT_")
+}
 
 
 def why_unfit() -> str:
@@ -26,7 +30,18 @@ def why_unfit() -> str:
     except OSError as error:
         if error.errno == errno.EMFILE:
             return f"it can open no file: {error.strerror}"
-    for kind, before in _BEFORE.items():
-        if resource.getrlimit(kind)[0] != before:
-            return f"somebody has limited {_LIMITED[kind]}"
+    for kind, what in _LIMITED.items():
+        if resource.getrlimit(kind)[0] != _BEFORE[kind][0]:
+            return f"somebody has limited {what}"
     return ""
+
+
+def lift_limits() -> None:
+    """Take back the limits that code has set here: a process that comes in the place of this one has them from it.
+
+    Raises:
+        ValueError: one cannot be taken back; whoever set it has seen to that.
+    """
+    for kind, before in _BEFORE.items():
+        if resource.getrlimit(kind) != before:
+            resource.setrlimit(kind, before)
