@@ -187,3 +187,21 @@ def test_a_chosen_id_tells_nothing_of_another_namespace(
     asked = {"type": "begin", "id": "1", "execution": name, "playbook": WAITS}
     refused = theirs.post("/requests", params={"namespace": space}, json=asked)
     assert (refused.status_code, refused.json()["code"]) == (422, "invalid-input"), refused.text
+
+
+def test_where_something_was_made_is_found_by_whoever_made_it(
+    server: Served, space: str, theirs: httpx2.Client
+) -> None:
+    """An address says the namespace, too, where it is not the one that is meant without."""
+    here = {"namespace": space}
+    made = [
+        theirs.post("/playbooks", json={"text": HELPER}, params=here),
+        theirs.post(
+            "/operations", json={"act": "cancel", "ids": ["x"], "reason": "r"}, params=here
+        ),
+        theirs.post("/executions", json={"playbook": {"text": WAITS}, "namespace": space}),
+    ]
+    for one in made:
+        assert one.is_success, one.text
+        found = theirs.get(f"{server.url}{one.headers['location']}")
+        assert found.status_code == 200, (one.headers["location"], found.text)

@@ -10,6 +10,7 @@ from litestar import Request
 from litestar.handlers import BaseRouteHandler
 from litestar.params import HeaderParameter, PathParameter, QueryParameter
 
+from petra.namespaces import DEFAULT
 from petra.playbook.problems import did_you_mean
 from petra.server.body_faults import NAMED_MAX
 from petra.server.identity import CSRF_HEADER, Presented
@@ -108,6 +109,12 @@ def presented_by(request: Request[Any, Any, Any]) -> Presented:
         cookie=headers.get("cookie", ""),
         csrf=headers.get(CSRF_HEADER, ""),
     )
+
+
+def made_at(address: str, namespace: str) -> dict[str, str]:
+    """Return where something was made, which whoever made it can ask for as it stands."""
+    within = "" if namespace == DEFAULT else f"?namespace={namespace}"
+    return {"Location": f"{address}{within}"}
 
 
 def page_size(limit: int, name: str = "limit") -> int:

@@ -15,7 +15,7 @@ from petra.server.needs import needs
 from petra.server.openapi import answers
 from petra.server.operation_rows import WantedOperation
 from petra.server.paging import MOST, Cursor, paged
-from petra.server.parameters import Limit
+from petra.server.parameters import Limit, made_at
 from petra.server.problems import ProblemError
 from petra.server.repeats import Key, command_id
 from petra.server.resources.filters import filter_of
@@ -96,7 +96,7 @@ async def begin(
         key=command_id(here, key, "operation"),
     )  # fmt: skip
     begun = await service.operations.begin(here, operation)
-    headers = {"Location": f"{service.base}/operations/{begun.id}"}
+    headers = made_at(f"{service.base}/operations/{begun.id}", here.namespace)
     return Response(begun.shown(), status_code=202, headers=headers)
 
 

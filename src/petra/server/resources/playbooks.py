@@ -22,7 +22,7 @@ from petra.server.documents import (
 )
 from petra.server.needs import needs
 from petra.server.openapi import answers, takes
-from petra.server.parameters import Limit, page_size
+from petra.server.parameters import Limit, made_at, page_size
 from petra.server.problems import ProblemError
 from petra.server.resources.definitions import heat_of, standing_of, versions_of, with_text
 from petra.server.service import AnyHttpRequest, Here, TheService
@@ -126,7 +126,7 @@ async def applied(
     playbook = await service.texts.read(text, "the playbook")
     done = await _applied(service, here, playbook, text, None, allow_unsound=allow_unsound)
     path = playbook.metadata.path or playbook.metadata.name
-    done.headers["Location"] = f"{service.base}/playbooks/{quote(path)}"
+    done.headers.update(made_at(f"{service.base}/playbooks/{quote(path)}", here.namespace))
     return done
 
 
