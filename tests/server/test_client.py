@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import secrets
 import signal
 from collections.abc import Awaitable, Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from server.books import ADDS, ASKS, WAITS
@@ -13,6 +15,7 @@ from server.conftest import Served, serve
 from server.test_who_saw_it import UNSOUND
 from support.processes import port_to_come_back_to
 
+from petra import open as petra_open
 from petra.client import Client, ServerError, connect
 
 
@@ -160,3 +163,40 @@ def test_what_is_not_sound_is_started_where_that_is_allowed(server: Served, tmp_
         assert (await client.run(path, allow_unsound=True)).status == "failed"
 
     using(server, scenario)
+
+
+def test_the_same_lines_run_embedded_and_over_a_network(server: Served, tmp_path: Path) -> None:
+    """One line is another one: where the words come from."""
+    books = {name: tmp_path / f"{name}.yaml" for name in ("adds", "asks", "waits")}
+    for name, text in (("adds", ADDS), ("asks", ASKS), ("waits", WAITS)):
+        books[name].write_text(text)
+
+    async def lines(petra: Any) -> list[Any]:
+        applied = await petra.apply(books["adds"], str(books["waits"]))
+        done = await petra.run(books["adds"], {"n": 20}, labels={"a": "b"})
+        waiting = await petra.start(books["waits"], execution=f"same-{secrets.token_hex(4)}")
+        await petra.rest(waiting)
+        await petra.signal(waiting, "go", {"a": 1})
+        asked = await petra.run(books["asks"])
+        await petra.complete(asked.id, "approve", "approve", actor="same", data=None)
+        decided = await petra.rest(asked.id)
+        stopped = await petra.start(books["waits"])
+        await petra.cancel(stopped)
+        ended = [await petra.rest(one) for one in (waiting, stopped)]
+        return [
+            [(one["path"], one["unchanged"]) for one in applied],
+            [(one.status, one.output) for one in (done, decided, *ended)],
+        ]
+
+    async def go() -> tuple[list[Any], list[Any]]:
+        async with petra_open(tmp_path / "home") as here:
+            embedded = await lines(here)
+        async with connect(server.url, server.said["token"]) as there:
+            roles = ["operator@default", "approver@default", "finance@default"]
+            user = {"name": "same", "roles": roles, "password": "correct horse battery staple"}
+            await there.call("POST", "/users", user)
+            return embedded, await lines(there)
+
+    embedded, served = asyncio.run(go())
+    assert embedded[1:] == served[1:]
+    assert [path for path, _ in embedded[0]] == [path for path, _ in served[0]]

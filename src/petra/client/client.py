@@ -11,6 +11,7 @@ import asyncio
 import secrets
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 from contextlib import aclosing, asynccontextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -193,11 +194,13 @@ class Client(ClientReads):
         """Let a paused execution go on."""
         await self.call("POST", f"{_of(execution)}/resume", key=_key())
 
-    async def complete(self, execution: str, item: str, action: str, *, data: Any = None) -> None:
-        """Complete a work item, under the name that the token stands for."""
+    async def complete(
+        self, execution: str, item: str, action: str, *, actor: str = "", data: Any = None
+    ) -> None:
+        """Complete a work item, by its id or its step; as another ``actor`` than the token's where that may act for others."""
         body = {"action": action, "data": data}
         path = f"/work-items/{quote(execution, safe='')}/{quote(item, safe='')}/complete"
-        await self.call("POST", path, body, key=_key())
+        await self._answered("POST", path, body, key=_key(), actor=actor)
 
     async def work_items(
         self, box: str = "mine", *, playbook: str | None = None, due: str | None = None, text: str = "",
@@ -215,16 +218,14 @@ class Client(ClientReads):
         async for item in self._items("/work-items", **asked):
             yield item
 
-    async def apply(self, file: str | Path, *, allow_unsound: bool = False) -> dict[str, Any]:
-        """Apply a playbook: it is the current one of its path from then on.
+    async def apply(self, *files: str | Path, allow_unsound: bool = False) -> list[dict[str, Any]]:
+        """Apply playbooks, one after the other: each is the current one of its path from then on; return what became of each.
 
         A net that is sure to get stuck or to pile up is refused, unless ``allow_unsound``.
         """
         how = {"allow_unsound": "true"} if allow_unsound else None
-        applied: dict[str, Any] = await self.call(
-            "POST", "/playbooks", _text(file), params=how, key=_key()
-        )
-        return applied
+        call = partial(self.call, "POST", "/playbooks", params=how)
+        return [await call(text, key=_key()) for text in [_text(file) for file in files]]
 
     # Calling
 
@@ -245,7 +246,7 @@ class Client(ClientReads):
         """Return what is there as it is: an object, what steps printed."""
         return (await self._answered("GET", path)).content
 
-    async def _answered(
+    async def _answered(  # noqa: PLR0913 - what a request has
         self,
         method: str,
         path: str,
@@ -253,9 +254,12 @@ class Client(ClientReads):
         *,
         params: Mapping[str, Any] | None = None,
         key: str = "",
+        actor: str = "",
     ) -> httpx2.Response:
         """Call, and again while nobody answers or the server is not ready: what has a key happens once."""
         headers = {"Idempotency-Key": key} if key else {}
+        if actor:
+            headers["X-Act-As"] = actor
         trouble = Trouble(self._patience_s if method == "GET" or key else 0.0)
         while True:
             try:
