@@ -102,7 +102,7 @@ class Scripted:
     def close(self) -> None:
         self._end(0)
 
-    def said(self) -> str:
+    def last_words(self) -> str:
         return ""
 
 
