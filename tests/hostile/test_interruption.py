@@ -29,7 +29,7 @@ class Dying:
     def close(self) -> None:
         """Close the connection."""
 
-    def said(self) -> str:
+    def last_words(self) -> str:
         return ""
 
     def kill(self) -> None:
