@@ -104,6 +104,15 @@ def test_what_waits_is_explained(api: httpx2.Client) -> None:
     assert (early.status_code, early.json()["code"]) == (409, "not-ended")
 
 
+def test_a_list_says_what_went_wrong_and_finds_it(api: httpx2.Client) -> None:
+    step = "{kind: python, code: 'raise ValueError(\"no such carrier\")'}"
+    shown = started(api, book(f"  - {{step: ship, tool: {step}}}\n", name="goes_wrong"))
+    (row,) = api.get("/executions", params={"q": "no such carrier"}).json()["items"]
+    assert (row["id"], row["status"]) == (shown["id"], "failed")
+    assert row["now"]["sentence"].startswith("It failed: step 'ship' failed: ValueError: no such")
+    assert row["reason"] in row["now"]["sentence"]
+
+
 @pytest.mark.spec("S11")
 def test_a_step_that_is_tried_again_says_which_try_comes_when(api: httpx2.Client) -> None:
     rule = "{when: '{{ outcome.status == \"error\" }}', then: {do: retry, attempts: 4, delay: 600}}"

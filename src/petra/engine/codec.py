@@ -149,7 +149,7 @@ def proved(row: rows.RecordRow) -> Record:
 def status_of(program: Program, state: State) -> tuple[str, str]:
     """Return the status of an execution and its reason, as lists show them."""
     if state.terminal:
-        return state.terminal, state.reason
+        return state.terminal, _why_over(state)
     if state.paused:
         return "paused", ""
     if state.phase == "compensating":
@@ -158,6 +158,13 @@ def status_of(program: Program, state: State) -> tuple[str, str]:
         return RUNNING
     rest = rest_of(program, state)
     return (rest.status, rest.reason) if rest is not None else RUNNING
+
+
+def _why_over(state: State) -> str:
+    """Return why an execution ended as it did: of one that failed what went wrong, which people look for."""
+    if state.terminal != "failed" or state.error is None:
+        return state.reason
+    return _line(state.error.message.partition("\n")[0]) or state.reason
 
 
 def status_then(program: Program, state: State, log: Sequence[Record]) -> tuple[str, str]:

@@ -1,12 +1,16 @@
 /** For tests of what is shown: a browser's parts that jsdom lacks, what surrounds every page, and axe. */
 import { MantineProvider } from '@mantine/core';
 import { QueryClient, QueryClientProvider } from '@tanstack/react-query';
-import { render } from '@testing-library/react';
+import { configure, render } from '@testing-library/react';
 import axe from 'axe-core';
 import type { ReactNode } from 'react';
 import { expect } from 'vitest';
 
+/** A machine that is busy is no failure; what never comes is told before its test is given up. */
+const HANG_MS = 50_000;
+
 export function makeBrowserParts(): void {
+  configure({ asyncUtilTimeout: HANG_MS });
   window.matchMedia = (query: string) =>
     ({
       matches: false,

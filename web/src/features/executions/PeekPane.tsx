@@ -34,8 +34,10 @@ export function PeekPane({ row, onClose }: { row: ExecutionItem; onClose: () => 
       <Answer of={found} lines={3}>
         {({ explanation }) => (
           <>
-            <p className="data">{explanation.sentence}</p>
-            <ul>
+            {explanation.status === 'waiting' && explanation.waiting.length === 1 ? null : (
+              <p className="data">{explanation.sentence}</p>
+            )}
+            <ul className={css.waits}>
               {explanation.waiting.slice(0, 10).map((one) => (
                 <li key={one.token} className="data">
                   {one.sentence}

@@ -22,14 +22,14 @@ export function Help({ onClose }: { onClose: () => void }) {
   const seen = new Set<string>();
   const list = bindings().filter((one) => !seen.has(one.keys) && seen.add(one.keys));
   return (
-    <Dialog title="Keys" onClose={onClose}>
+    <Dialog title="Keys" onClose={onClose} size="lg">
       <dl className={css.keys}>
         {list.map((one) => (
-          <div key={one.keys} style={{ display: 'contents' }}>
+          <div key={one.keys}>
             <dt>
               <Kbd>{shown(one.keys)}</Kbd>
             </dt>
-            <dd style={{ margin: 0 }}>{one.label}</dd>
+            <dd>{one.label}</dd>
           </div>
         ))}
       </dl>
