@@ -12,7 +12,7 @@ type Applied = Pick<Schemas['PlaybookItem'], 'path' | 'digest'>;
 
 /**
  * Hear which playbooks are applied while a page is open, by whomever: what is known of them is asked for anew. `take` is
- * told of each; of none, where some may have been missed.
+ * told of each; of none where some may have been missed, as while the page opened.
  */
 export function useApplied(take?: (applied: Applied | null) => void): void {
   const client = useQueryClient();
@@ -24,15 +24,13 @@ export function useApplied(take?: (applied: Applied | null) => void): void {
       void anew(client, ['playbook']);
       told.current?.(null);
     };
-    let isFirst = true; // what is asked for while the page opens is as new as the first word of the stream
     const hear = ({ type, data }: Message) => {
       if (type === 'playbook.applied') {
         const applied = data as Applied;
         void anew(client, keys.playbooks);
         void anew(client, keys.playbook(applied.path));
         told.current?.(applied);
-      } else if (type === 'reset' || (type === 'hello' && !isFirst)) all();
-      isFirst &&= type !== 'hello';
+      } else if (type === 'reset' || type === 'hello') all(); // what the page asked for may be older than the stream
     };
     const url = () => `${API}/stream?topics=playbooks`;
     return whileVisible(new Stream({ url, types: TYPES, take: hear }));

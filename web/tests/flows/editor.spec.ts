@@ -171,6 +171,25 @@ test.describe('versions', () => {
     await expect(page.getByText('Applied', { exact: true })).toBeVisible();
   });
 
+  test('what is applied while the page opens is not missed', async ({ inside: page, served }) => {
+    const text = example('hello').replace('name: hello', 'name: meanwhile');
+    await served.apply(text);
+    let open = () => {};
+    const held = new Promise<void>((resolve) => {
+      open = resolve;
+    });
+    await page.route('**/stream?topics=playbooks*', async (route) => {
+      await held;
+      await route.continue();
+    });
+    await page.goto(`${served.said.url}/edit/meanwhile`);
+    const pane = page.getByLabel(TEXT);
+    await expect(pane).toContainText('Greets somebody.');
+    await served.apply(text.replace('Greets somebody.', 'Greets anybody.'));
+    open();
+    await expect(pane).toContainText('Greets anybody.');
+  });
+
   test('comments are kept as they were applied, and make no version', async ({ inside: page, served }) => {
     await served.apply(`# why\n${example('hello').replace('name: hello', 'name: told')}`);
     await page.goto(`${served.said.url}/edit/told`);

@@ -140,16 +140,20 @@ function Editor({ path, base: first }: { path: string; base: Base }) {
     client.removeQueries({ queryKey: keys.source(path) });
     applied.reset();
   };
+  const latest = useRef({ changed, base });
+  latest.current = { changed, base };
   const follow = async () => {
-    if (base.tag === null || changed) return setNewer((was) => was ?? 'told');
     const theirs = await current(path);
-    if (theirs.tag === base.tag) return;
+    const { changed, base } = latest.current; // as it is now: somebody may have typed meanwhile
+    if (theirs.tag === base.tag || theirs.tag === null) return;
+    if (base.tag === null || changed) return setNewer((was) => was ?? 'told');
     settle(theirs.text, theirs);
     toast('It was applied anew', 'this is the text of now');
   };
   useApplied((now) => {
-    const isOurs = applied.isPending || `"${now?.digest}"` === base.tag;
-    if (now && now.path === path && !isOurs) void follow().catch(() => undefined); // asked again by whoever applies
+    const isOurs = applied.isPending || (now !== null && `"${now.digest}"` === base.tag);
+    const isAbout = now === null || now.path === path;
+    if (isAbout && !isOurs) void follow().catch(() => undefined); // asked again by whoever applies
   });
   return (
     <>
