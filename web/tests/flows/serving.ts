@@ -17,6 +17,9 @@ interface Said {
   token: string;
 }
 
+/** So many letters of its log are kept with a flow that failed. */
+const LAST_WORDS = 6000;
+
 export class Served {
   readonly home = mkdtempSync(join(tmpdir(), 'petra-flow-'));
   readonly #log = join(this.home, 'log');
@@ -51,6 +54,13 @@ export class Served {
     const gone = new Promise((resolve) => child.once('exit', resolve));
     child.kill(signal);
     await gone;
+  }
+
+  /** Whether it runs, and what it said last: for a flow that failed. */
+  lastWords(): string {
+    const { exitCode, signalCode } = this.#process ?? {};
+    const ended = exitCode ?? signalCode ?? 'it runs';
+    return `${ended}\n${readFileSync(this.#log, 'utf8').slice(-LAST_WORDS)}`;
   }
 
   /** Ask the server; what is started has ended or rests by then, unless one does not wait for it so many seconds. */
@@ -137,7 +147,7 @@ export const test = base.extend<Fixtures & { watched: undefined }, WorkerFixture
     { scope: 'worker' },
   ],
   watched: [
-    async ({ page }, use, about) => {
+    async ({ page, served }, use, about) => {
       const wrong: string[] = [];
       const lost: string[] = [];
       const all = page.context(); // and the pages that a flow opens beside it
@@ -150,7 +160,9 @@ export const test = base.extend<Fixtures & { watched: undefined }, WorkerFixture
         if (/Content Security Policy|violates/.test(message.text())) wrong.push(`policy: ${message.text()}`);
       });
       await use(undefined);
-      if (about.status !== about.expectedStatus && lost.length)
+      const isFailed = about.status !== about.expectedStatus;
+      if (isFailed) await about.attach('the server', { body: served.lastWords(), contentType: 'text/plain' });
+      if (isFailed && lost.length)
         await about.attach('what the page asked in vain', {
           body: lost.join('\n'),
           contentType: 'text/plain',
