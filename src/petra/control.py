@@ -25,6 +25,7 @@ from pathlib import Path
 
 import msgspec
 
+from petra.decoders import json_decoder
 from petra.desk import AnyRequest, Reply
 from petra.engine.life import StoppedError
 from petra.errors import PetraError, UsageError
@@ -51,10 +52,10 @@ _encode = msgspec.json.Encoder().encode
 
 @cache
 def _request() -> msgspec.json.Decoder[AnyRequest]:
-    return msgspec.json.Decoder(AnyRequest)
+    return json_decoder(AnyRequest)  # type: ignore[arg-type]
 
 
-_reply = msgspec.json.Decoder(Reply).decode
+_reply = json_decoder(Reply).decode
 
 
 # Listening

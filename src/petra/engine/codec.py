@@ -11,6 +11,7 @@ from typing import Any, Generic, TypeVar, get_args
 
 import msgspec
 
+from petra.decoders import json_decoder
 from petra.engine.admit import BUSINESS_KEY
 from petra.engine.limits import PRIORITY_MAX, TITLE_MAX
 from petra.errors import PetraError
@@ -52,12 +53,12 @@ class _EventAlone(msgspec.Struct, frozen=True, array_like=True, gc=False):
 @cache
 def _decoder(kind: str) -> msgspec.json.Decoder[_Body[AnyEvent]]:
     """Return what reads bodies of one kind of event, or of any: to make one that knows all of them takes long."""
-    return msgspec.json.Decoder(_Body[_KINDS.get(kind, AnyEvent)])  # type: ignore[misc]
+    return json_decoder(_Body[_KINDS.get(kind, AnyEvent)])  # type: ignore[arg-type, misc]
 
 
 @cache
 def _event_decoder() -> msgspec.json.Decoder[_EventAlone]:
-    return msgspec.json.Decoder(_EventAlone)
+    return json_decoder(_EventAlone)
 
 
 TYPES: dict[type, str] = {kind: str(kind.__struct_config__.tag) for kind in get_args(AnyEvent)}

@@ -12,6 +12,7 @@ from functools import cache
 
 import msgspec
 
+from petra.decoders import json_decoder
 from petra.engine.changes import Draft
 from petra.engine.submissions import Submission
 from petra.kernel import State
@@ -42,7 +43,7 @@ encode = msgspec.json.Encoder().encode
 
 @cache
 def _decoder() -> msgspec.json.Decoder[Message]:
-    return msgspec.json.Decoder(Message)
+    return json_decoder(Message)
 
 
 def decode(text: bytes) -> Message:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import msgspec
 from msgspec import Struct, field
 
+from petra.decoders import json_decoder
 from petra.values import canonical
 
 if TYPE_CHECKING:  # a calendar is loaded where a schedule is kept
@@ -81,7 +81,7 @@ def schedule_of(document: dict[str, Any]) -> Schedule:
 def _decoded(text: bytes) -> Schedule:
     from petra.playbook.schedule import Schedule  # noqa: PLC0415 - see above
 
-    return msgspec.json.decode(text, type=Schedule)
+    return json_decoder(Schedule).decode(text)
 
 
 # What comes next

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import msgspec
 
+from petra.decoders import json_decoder
+
 _NOTHING = msgspec.Raw()
 
 
@@ -109,7 +111,7 @@ class _Body(msgspec.Struct, frozen=True, array_like=True, gc=False):
     event: SlimEvent
 
 
-decode = msgspec.json.Decoder(_Body).decode
+decode = json_decoder(_Body).decode
 
 
 def slim(body: bytes) -> SlimEvent:
