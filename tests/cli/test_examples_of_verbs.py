@@ -39,6 +39,19 @@ def test_an_example_is_read_by_its_verb(
         assert not context.args
 
 
+def test_a_verb_of_a_group_has_its_own_examples_whoever_asks_for_it() -> None:
+    """There is a 'resume' of executions, too, and a verb keeps the end of its help that it was given first."""
+    task = petra.get_command(click.Context(petra), "task")
+    assert isinstance(task, click.Group)
+    resume = task.commands["resume"]
+    before, resume.epilog = resume.epilog, None
+    try:
+        task.get_command(click.Context(petra, info_name="petra"), "resume")
+        assert str(resume.epilog).splitlines()[1:] == [f"petra {EXAMPLES['task resume'][0]}"]
+    finally:
+        resume.epilog = before
+
+
 @pytest.mark.parametrize("columns", [80, 40])
 def test_the_help_of_a_verb_ends_with_its_examples(
     columns: int, monkeypatch: pytest.MonkeyPatch

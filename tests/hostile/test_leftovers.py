@@ -120,12 +120,6 @@ LEFT: dict[str, tuple[str, str]] = {
         "class X:\n    def __del__(self): 1 / 0\nx = X()\ndel x\nresult = 7"),
         DONE,
     ),
-    "an exit in every other thread": (
-        ("import ctypes, threading, time\nfor one in threading.enumerate():\n    if one is not threading.current_thread():\n"
-        "        ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(one.ident), ctypes.py_object(SystemExit))\n"
-        "time.sleep(1000)"),
-        KILLS,
-    ),
     "an interrupt of the main thread": ("import _thread, time\n_thread.interrupt_main()\ntime.sleep(1000)", KILLS),
     "a warden that is stopped": ("import os\nos.kill(os.getppid(), 19)\nresult = 7", DONE),
     "a None that is none": ("import ctypes\nctypes.memset(id(None), 0, 16)\nresult = 7", KILLS),

@@ -81,7 +81,10 @@ async def opened(store: Store) -> None:
 
 async def scraped(store: Store) -> None:
     engine = SimpleNamespace(store=store)
-    await Metrics()._count(SimpleNamespace(clock=SystemClock(), engine=engine))  # type: ignore[arg-type]
+    service = SimpleNamespace(
+        clock=SystemClock(), engine=engine, silence=SimpleNamespace(lasts=False)
+    )
+    await Metrics()._count(service)  # type: ignore[arg-type]
 
 
 HERE = {"namespace": "default"}

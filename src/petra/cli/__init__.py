@@ -171,6 +171,10 @@ class _LazyGroup(Verbs):
         verb: click.Command = getattr(importlib.import_module(f"petra.cli.{module}"), attribute)
         return with_examples(verb, name)
 
+    def words(self) -> tuple[str, ...]:
+        """Return nothing: it is ``petra`` itself."""
+        return ()
+
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
         """Show the verbs without importing them."""
         wide = max(map(len, _VERBS))

@@ -73,7 +73,11 @@ class Verbs(click.Group):
     def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
         """Return a verb, with examples at the end of its help."""
         verb = super().get_command(ctx, name)
-        return None if verb is None else with_examples(verb, *ctx.command_path.split()[1:], name)
+        return None if verb is None else with_examples(verb, *self.words(), name)
+
+    def words(self) -> tuple[str, ...]:
+        """Return how one comes here, after ``petra``."""
+        return () if self.name is None else (self.name,)
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
