@@ -35,13 +35,15 @@ def test_an_example_is_read_by_its_verb(
     words = shlex.split(command)[len(name.split()) :]
     assert example.split()[: len(name.split())] == name.split()
     assert len(f"  petra {example}") <= 80
-    with VERBS[name].make_context(name, words, parent=click.Context(petra)) as context:
+    with VERBS[name].make_context(
+        name, words, parent=click.Context(petra, **petra.context_settings)
+    ) as context:
         assert not context.args
 
 
 def test_a_verb_of_a_group_has_its_own_examples_whoever_asks_for_it() -> None:
     """There is a 'resume' of executions, too, and a verb keeps the end of its help that it was given first."""
-    task = petra.get_command(click.Context(petra), "task")
+    task = petra.get_command(click.Context(petra, **petra.context_settings), "task")
     assert isinstance(task, click.Group)
     resume = task.commands["resume"]
     before, resume.epilog = resume.epilog, None
