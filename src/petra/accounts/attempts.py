@@ -66,10 +66,8 @@ class Attempts:
             times = self._recent(key, now)
             if len(times) >= most:
                 raise TooManyError(times[0] + WINDOW_S - now)
-        for (
-            key,
-            _,
-        ) in bounds:  # what is refused leaves nothing behind: it would push out what counts
+        # what is refused has left nothing behind: it would push out what counts
+        for key, _ in bounds:
             self._seen.setdefault(key, deque()).append(now)
             self._seen.move_to_end(key)
         while len(self._seen) > REMEMBERED_MAX:
