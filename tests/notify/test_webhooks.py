@@ -122,9 +122,9 @@ def test_an_answer_that_does_not_come_is_waited_for_only_so_long(
             found = await made.row(row.id)
             assert found.state == "waiting"
             assert found.error.startswith(error)
-            # nothing more is tried where nobody answers, and that costs it no try; what was sent may not be read yet
-            assert stub.connections <= 1
-            assert len(stub.asked) <= 1
+            # nothing more is tried where nobody answers, and that costs it no try
+            assert stub.connections == 1
+            assert len(stub.asked) == 1
             assert (await made.row(other.id)).attempts == 0
 
     patient_loop.run(main())
